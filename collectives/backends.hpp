@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "collectives/bootstrap/store.hpp"
+#include "collectives/communicator.hpp"
+#include "kernels/device/device.hpp"
+
+namespace muster::collectives {
+
+/// The ranks of a group as the back ends see them.
+struct GroupSpec {
+  std::string name;  // unique in the job: "world", "data.0"
+  int rank = 0;      // this rank's number in the group
+  int size = 1;
+  std::vector<std::string> hosts;  // [size] host id of every member: equal ids share memory
+  int cores_per_rank = 1;  // cores that each member has for itself; 0: fewer cores than ranks
+  std::size_t symmetric_limit = std::size_t{1} << 40;  // address space kept for symmetric memory
+};
+
+/// Makes the communicator of a group: collective over its members. `backend` is a name from
+/// backend_names() or "auto". Error(unsupported) when the named back end cannot serve this group,
+/// with the reason.
+std::unique_ptr<Communicator> create_communicator(std::string_view backend, const GroupSpec& group,
+                                                  Store& store, kernels::Device& device,
+                                                  Deadline deadline);
+
+/// THE LIST of back ends in order of preference for "auto".
+std::vector<std::string_view> backend_names();
+
+}  // namespace muster::collectives

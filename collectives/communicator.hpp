@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/base/deadline.hpp"
+#include "kernels/base/memory.hpp"
+#include "kernels/base/tensor_view.hpp"
+#include "kernels/ops/reduce.hpp"
+
+namespace muster::collectives {
+
+using kernels::ReduceOp;
+
+/// What a call carries beside its data.
+struct CallOptions {
+  std::string_view label = {};  // for errors and traces: "gradients of block 3"
+  int lane = 0;                 // calls on one lane happen in order; lanes are independent
+  double timeout_s = 300.0;     // from the call to its end
+};
+
+/// A collective that has been enqueued. wait() returns when its result is in place on this rank and
+/// its inputs may be overwritten, or throws what went wrong. Destroying a handle that was not
+/// waited for waits. Move-only.
+class Pending {
+ public:
+  class Work {
+   public:
+    virtual ~Work() = default;
+    virtual void wait() = 0;
+    virtual bool is_done() noexcept = 0;
+  };
+
+  Pending() = default;  // done already
+  explicit Pending(std::unique_ptr<Work> work) : work_(std::move(work)) {}
+  Pending(Pending&&) noexcept = default;
+  Pending& operator=(Pending&&) noexcept = default;
+  ~Pending();
+
+  void wait();
+  bool is_done() noexcept { return work_ == nullptr || work_->is_done(); }
+
+ private:
+  std::unique_ptr<Work> work_;
+};
+
+/// The ranks of one group, and the collectives among them.
+///
+/// Every rank makes the same calls in the same order per lane with the same dtype, count and op;
+/// each call carries a signature of these, and a mismatch is an Error(invalid_argument) on all
+/// ranks that names both calls. Results are bitwise the same on every rank: contributions are
+/// combined in rank order in f32 and rounded once, whatever the size. `out` may be `in`, whole.
+/// Zero elements and any alignment of an element are ordinary. One thread at a time per lane.
+///
+/// Errors: timeout and peer_lost leave the group unusable on this rank; abort() so that the others
+/// stop waiting, then destroy it. invalid_argument from a wrong call is thrown before anything is
+/// sent.
+class Communicator {
+ public:
+  Communicator(const Communicator&) = delete;
+  Communicator& operator=(const Communicator&) = delete;
+  virtual ~Communicator() = default;
+
+  const std::string& name() const noexcept { return name_; }
+  int rank() const noexcept { return rank_; }
+  int size() const noexcept { return size_; }
+  /// "self", "shm", …
+  virtual std::string_view backend() const noexcept = 0;
+
+  /// out[i] = op over ranks of in[i]. in, out: contiguous, same dtype and count.
+  [[nodiscard]] Pending all_reduce(ConstTensorView in, TensorView out, ReduceOp op,
+                                   const CallOptions& options = {});
+  /// out = the concatenation over ranks of in. out.count() == size() * in.count().
+  [[nodiscard]] Pending all_gather(ConstTensorView in, TensorView out,
+                                   const CallOptions& options = {});
+  /// out = this rank's share of the reduction: elements [rank * n, (rank + 1) * n) of op over ranks
+  /// of in, with n = out.count(), in.count() == size() * n.
+  [[nodiscard]] Pending reduce_scatter(ConstTensorView in, TensorView out, ReduceOp op,
+                                       const CallOptions& options = {});
+  /// data on every rank = data on `root`.
+  [[nodiscard]] Pending broadcast(TensorView data, int root, const CallOptions& options = {});
+  /// Returns once every rank has come.
+  void barrier(const CallOptions& options = {});
+
+  /// Memory that peers on this host can reach: calls on views of it move the fewest bytes.
+  /// Allocation is collective (see MemorySource). Plain memory where there is nothing to share.
+  virtual MemorySource& memory() noexcept = 0;
+
+  /// Wakes every rank of the group that waits, now or later, with peer_lost and this reason.
+  /// Safe from any thread, at any time, any number of times; never blocks.
+  virtual void abort(std::string_view reason) noexcept = 0;
+
+ protected:
+  Communicator(std::string name, int rank, int size)
+      : name_(std::move(name)), rank_(rank), size_(size) {}
+
+  /// What a back end is asked to do; checked, never empty.
+  struct Call {
+    enum class Kind : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, barrier };
+    Kind kind;
+    ConstTensorView in;
+    TensorView out;
+    ReduceOp op = ReduceOp::sum;
+    int root = 0;
+    Deadline deadline = Deadline::never();
+    std::uint64_t sequence = 0;  // number of the call on its lane
+    CallOptions options;
+  };
+
+ private:
+  virtual Pending do_call(const Call& call) = 0;
+
+  std::string name_;
+  int rank_;
+  int size_;
+};
+
+}  // namespace muster::collectives
