@@ -41,6 +41,7 @@ inline Floats operator/(Floats a, Floats b) {
 inline Floats fma(Floats a, Floats b, Floats c) {
   return {_mm512_fmadd_ps(a.v, b.v, c.v)};
 }
+/// b when either is NaN, as is min.
 inline Floats max(Floats a, Floats b) {
   return {_mm512_max_ps(a.v, b.v)};
 }
@@ -197,10 +198,11 @@ void store_first(T* p, Floats a, std::int64_t n) {
   std::memcpy(p, buffer, static_cast<std::size_t>(n) * sizeof(T));
 }
 
-/// e^x to 2 ulp for x <= 88; 0 below -87.3, infinite above 88.7, NaN for NaN. Cody-Waite reduction
-/// to |r| <= ln 2 / 2 and a polynomial of degree 6 (coefficients: Cephes, expf).
+/// e^x to 2 ulp; x is first clamped to [-87.33, 88.72], where the result is a normal number; NaN
+/// for NaN. Cody-Waite reduction to |r| <= ln 2 / 2, then a polynomial of degree 6 (coefficients:
+/// Cephes, expf).
 inline Floats exp(Floats x) {
-  const Floats clamped = max(min(x, Floats::set(88.72F)), Floats::set(-87.33F));
+  const Floats clamped = max(Floats::set(-87.33F), min(Floats::set(88.72F), x));
   const Floats n = round(clamped * Floats::set(1.44269504F));
   const Floats r = fma(n, Floats::set(2.12194440e-4F), fma(n, Floats::set(-0.693359375F), clamped));
   Floats p = Floats::set(1.9875691500e-4F);
