@@ -30,7 +30,7 @@ struct Parameter {
   float init_std = 0.02F;
   bool is_trainable = true;
   bool decays = true;
-  std::vector<LogicalTensor> tensors;
+  std::vector<LogicalTensor> tensors = {};
   int unit = -1;
   std::int64_t begin = 0;  // first element in the unit
 

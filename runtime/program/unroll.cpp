@@ -114,7 +114,7 @@ List unroll(const Model& model, const Registry& registry, StepForm form) {
 std::vector<OpSource> op_sources(const Model& model) {
   std::vector<OpSource> sources;
   const auto append = [&](const Segment& segment, std::size_t ops, std::int64_t layer) {
-    sources.insert(sources.end(), ops, OpSource{&segment, layer});
+    sources.insert(sources.end(), ops, OpSource{segment.name, layer});
   };
   append(model.stem, model.stem.list.ops.size(), 0);
   for (std::int64_t layer = 0; layer < model.block.count; ++layer) {

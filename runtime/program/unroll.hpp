@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "runtime/program/model.hpp"
@@ -19,8 +20,8 @@ List unroll(const Model& model, const Registry& registry, StepForm form);
 
 /// Where each op of the unrolled list came from, for printing and prices.
 struct OpSource {
-  const Segment* segment;
-  std::int64_t layer;
+  std::string segment;
+  std::int64_t layer = 0;
 };
 std::vector<OpSource> op_sources(const Model& model);
 
