@@ -23,8 +23,8 @@ struct RmsNormArgs {
   ConstTensorView x;
   ConstTensorView gain;
   float eps = 1e-5F;
-  ConstTensorView addend;
-  TensorView sum;
+  ConstTensorView addend = {};
+  TensorView sum = {};
 };
 void rms_norm(Device& device, const RmsNormArgs& args);
 
@@ -44,7 +44,7 @@ struct RmsNormBackwardArgs {
   ConstTensorView x;
   ConstTensorView gain;
   ConstTensorView rstd;
-  ConstTensorView addend;
+  ConstTensorView addend = {};
   bool accumulate = false;  // dgain: add to what is there
 };
 void rms_norm_backward(Device& device, const RmsNormBackwardArgs& args);
