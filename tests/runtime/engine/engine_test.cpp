@@ -44,7 +44,7 @@ class EngineTest : public testing::Test {
   }
 
   std::unique_ptr<kernels::Device> device_ = kernels::open_device("cpu", {.threads = 1, .isa = {}});
-  collectives::SelfCommunicator group_{"data", *device_};
+  collectives::SelfCommunicator group_{{.name = "data", .hosts = {"here"}}, *device_};
 };
 
 struct Rows {
