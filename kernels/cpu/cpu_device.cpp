@@ -18,10 +18,13 @@ int checked_threads(int threads) {
 }  // namespace
 
 CpuDevice::CpuDevice(int threads, Isa isa)
-    : threads_(checked_threads(threads)), isa_(isa), ops_(op_table(isa)) {}
+    : threads_(checked_threads(threads)),
+      isa_(isa),
+      ops_(op_table(isa)),
+      gemm_library_(isa, threads) {}
 
 std::string CpuDevice::description() const {
-  return fmt::format("{} threads, {}", threads_, to_string(isa_));
+  return fmt::format("{} threads, {}, {}", threads_, to_string(isa_), gemm_library_.description());
 }
 
 std::span<std::byte> CpuDevice::scratch(std::size_t bytes) {

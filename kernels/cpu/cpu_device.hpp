@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kernels/cpu/gemm_library.hpp"
 #include "kernels/cpu/isa.hpp"
 #include "kernels/cpu/plain_memory.hpp"
 #include "kernels/device/device.hpp"
@@ -16,7 +17,7 @@ class CpuDevice final : public Device {
   std::string name() const override { return "cpu"; }
   std::string description() const override;
   int threads() const noexcept override { return threads_; }
-  Isa isa() const noexcept { return isa_; }
+  GemmLibrary& gemm_library() noexcept { return gemm_library_; }
 
   const OpTable& ops() const noexcept override { return ops_; }
   MemorySource& memory() noexcept override { return memory_; }
@@ -33,6 +34,7 @@ class CpuDevice final : public Device {
   PlainMemory memory_;
   PlainMemory scratch_source_;  // apart from memory_, whose count is the caller's
   Memory scratch_;
+  GemmLibrary gemm_library_;
 };
 
 }  // namespace muster::kernels::cpu

@@ -8,7 +8,9 @@ namespace muster::kernels::cpu {
 /// Calls fn(begin, end) over consecutive parts of [0, n), at most one part per thread, and returns
 /// when all are done. Every part but the last is a multiple of `grain`, so no part is smaller than
 /// what is worth a thread and vector loops see a remainder only at the end. Which index falls into
-/// which part depends on n, grain and threads alone. One part runs on the caller without a team.
+/// which part depends on n, grain and threads alone. One part runs on the caller without a team;
+/// more than one on a team that always has `threads` members, since changing its size starts
+/// threads.
 ///
 /// fn must not throw. A sum whose order matters must not depend on the parts: cut it into blocks of
 /// fixed size first.

@@ -16,6 +16,7 @@ struct WholeLanes {
   void store(T* p, Floats a) const {
     MUSTER_ISA::store(p, a);
   }
+  Floats only(Floats a) const { return a; }
 };
 
 /// The first n < kWidth of them, at the end of a row; the other lanes are zero.
@@ -29,6 +30,12 @@ struct FirstLanes {
   template <typename T>
   void store(T* p, Floats a) const {
     store_first(p, a, n);
+  }
+  /// a with zero in the other lanes, which no longer have it after an exp.
+  Floats only(Floats a) const {
+    alignas(64) float buffer[kWidth] = {};
+    store_first(buffer, a, n);
+    return MUSTER_ISA::load(buffer);
   }
 };
 

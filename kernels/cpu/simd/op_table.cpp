@@ -1,5 +1,6 @@
 #include "kernels/ops/op_table.hpp"
 
+#include "kernels/cpu/matmul.hpp"
 #include "kernels/cpu/simd/kernels.hpp"
 
 namespace muster::kernels::cpu::MUSTER_ISA {
@@ -10,8 +11,8 @@ const OpTable& op_table() {
       .embedding_backward = embedding_backward,
       .rms_norm = rms_norm,
       .rms_norm_backward = rms_norm_backward,
-      .matmul = nullptr,
-      .column_sum = nullptr,
+      .matmul = cpu::matmul,
+      .column_sum = column_sum,
       .rope = rope,
       .attention = attention,
       .attention_backward = attention_backward,
@@ -24,9 +25,9 @@ const OpTable& op_table() {
       .cast = cast,
       .fill = fill,
       .accumulate = accumulate,
-      .reduce = nullptr,
-      .norm_squared = nullptr,
-      .adamw = nullptr,
+      .reduce = reduce,
+      .norm_squared = norm_squared,
+      .adamw = adamw,
   };
   return kTable;
 }

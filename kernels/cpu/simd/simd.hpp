@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -47,6 +48,13 @@ inline Floats max(Floats a, Floats b) {
 }
 inline Floats min(Floats a, Floats b) {
   return {_mm512_min_ps(a.v, b.v)};
+}
+/// NaN when either is NaN.
+inline Floats max_or_nan(Floats a, Floats b) {
+  return {_mm512_mask_max_ps(a.v, _mm512_cmp_ps_mask(a.v, a.v, _CMP_ORD_Q), a.v, b.v)};
+}
+inline Floats min_or_nan(Floats a, Floats b) {
+  return {_mm512_mask_min_ps(a.v, _mm512_cmp_ps_mask(a.v, a.v, _CMP_ORD_Q), a.v, b.v)};
 }
 inline Floats sqrt(Floats a) {
   return {_mm512_sqrt_ps(a.v)};
@@ -97,6 +105,35 @@ inline void store(Half* p, Floats a) {
                       _mm512_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+/// Moves 64 bytes past the cache; `to` is 64-byte aligned. end_of_stream comes after the last.
+inline void stream_line(std::byte* to, const std::byte* from) {
+  _mm512_stream_si512(reinterpret_cast<__m512i*>(to), _mm512_loadu_si512(from));
+}
+
+/// 8 f64 values.
+struct Doubles {
+  __m512d v;
+  static constexpr int kWidth = 8;
+
+  static Doubles zero() { return {_mm512_setzero_pd()}; }
+};
+
+inline Doubles operator+(Doubles a, Doubles b) {
+  return {_mm512_add_pd(a.v, b.v)};
+}
+inline Doubles fma(Doubles a, Doubles b, Doubles c) {
+  return {_mm512_fmadd_pd(a.v, b.v, c.v)};
+}
+inline Doubles low_half(Floats a) {
+  return {_mm512_cvtps_pd(_mm512_castps512_ps256(a.v))};
+}
+inline Doubles high_half(Floats a) {
+  return {_mm512_cvtps_pd(_mm512_extractf32x8_ps(a.v, 1))};
+}
+inline void store(double* p, Doubles a) {
+  _mm512_storeu_pd(p, a.v);
+}
+
 #else
 
 /// 8 f32 values.
@@ -129,6 +166,13 @@ inline Floats max(Floats a, Floats b) {
 }
 inline Floats min(Floats a, Floats b) {
   return {_mm256_min_ps(a.v, b.v)};
+}
+/// NaN when either is NaN.
+inline Floats max_or_nan(Floats a, Floats b) {
+  return {_mm256_blendv_ps(_mm256_max_ps(a.v, b.v), a.v, _mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q))};
+}
+inline Floats min_or_nan(Floats a, Floats b) {
+  return {_mm256_blendv_ps(_mm256_min_ps(a.v, b.v), a.v, _mm256_cmp_ps(a.v, a.v, _CMP_UNORD_Q))};
 }
 inline Floats sqrt(Floats a) {
   return {_mm256_sqrt_ps(a.v)};
@@ -186,9 +230,48 @@ inline void store(Half* p, Floats a) {
                    _mm256_cvtps_ph(a.v, _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));
 }
 
+/// Moves 64 bytes past the cache; `to` is 64-byte aligned. end_of_stream comes after the last.
+inline void stream_line(std::byte* to, const std::byte* from) {
+  const auto* const in = reinterpret_cast<const __m256i*>(from);
+  auto* const out = reinterpret_cast<__m256i*>(to);
+  const __m256i low = _mm256_loadu_si256(in);
+  const __m256i high = _mm256_loadu_si256(in + 1);
+  _mm256_stream_si256(out, low);
+  _mm256_stream_si256(out + 1, high);
+}
+
+/// 4 f64 values.
+struct Doubles {
+  __m256d v;
+  static constexpr int kWidth = 4;
+
+  static Doubles zero() { return {_mm256_setzero_pd()}; }
+};
+
+inline Doubles operator+(Doubles a, Doubles b) {
+  return {_mm256_add_pd(a.v, b.v)};
+}
+inline Doubles fma(Doubles a, Doubles b, Doubles c) {
+  return {_mm256_fmadd_pd(a.v, b.v, c.v)};
+}
+inline Doubles low_half(Floats a) {
+  return {_mm256_cvtps_pd(_mm256_castps256_ps128(a.v))};
+}
+inline Doubles high_half(Floats a) {
+  return {_mm256_cvtps_pd(_mm256_extractf128_ps(a.v, 1))};
+}
+inline void store(double* p, Doubles a) {
+  _mm256_storeu_pd(p, a.v);
+}
+
 #endif
 
 inline constexpr int kWidth = Floats::kWidth;
+
+/// Makes what stream_line wrote visible to other threads before whatever is stored next.
+inline void end_of_stream() {
+  _mm_sfence();
+}
 
 /// The first n < kWidth values at p; the rest are zero.
 template <typename T>

@@ -34,12 +34,10 @@ float sum_of_exponentials(const T* logits, std::int64_t n, float max) {
   double total = 0.0;
   for (std::int64_t begin = 0; begin < n; begin += kSumColumns) {
     Floats part = Floats::zero();
-    const std::int64_t end = std::min(n, begin + kSumColumns);
-    std::int64_t c = begin;
-    for (; c + kWidth <= end; c += kWidth) part = part + exp(load(logits + c) - top);
+    for_each_register(std::min(kSumColumns, n - begin), [&](auto lanes, std::int64_t c) {
+      part = part + lanes.only(exp(lanes.load(logits + begin + c) - top));
+    });
     total += static_cast<double>(sum(part));
-    for (; c < end; ++c)
-      total += std::exp(static_cast<double>(static_cast<float>(logits[c]) - max));
   }
   return static_cast<float>(total);
 }
