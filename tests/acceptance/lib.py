@@ -252,8 +252,10 @@ def differing_files(a: pathlib.Path, b: pathlib.Path) -> list[str]:
     names = sorted({p.name for p in a.glob("*.safetensors")} | {p.name for p in b.glob("*.safetensors")})
     if not names:
         raise RuntimeError(f"no safetensors file in {a}")
-    same = lambda name: (a / name).exists() and (b / name).exists() and (
-        (a / name).read_bytes() == (b / name).read_bytes()
+    same = (
+        lambda name: (a / name).exists()
+        and (b / name).exists()
+        and ((a / name).read_bytes() == (b / name).read_bytes())
     )
     return [name for name in names if not same(name)]
 
