@@ -59,6 +59,8 @@ LaneWorker::LaneWorker(Run run) : run_(std::move(run)) {
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
+LaneWorker::~LaneWorker() = default;
+
 Pending LaneWorker::enqueue(const Call& call) {
   const std::scoped_lock lock(mutex_);
   Job& job = take_free_job();

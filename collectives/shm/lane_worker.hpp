@@ -1,8 +1,8 @@
 #pragma once
 
 #include <condition_variable>
-#include <deque>
 #include <functional>
+#include <list>
 #include <mutex>
 #include <stop_token>
 #include <thread>
@@ -26,7 +26,7 @@ class LaneWorker {
   LaneWorker(const LaneWorker&) = delete;
   LaneWorker& operator=(const LaneWorker&) = delete;
   /// Waits for what is queued. The owner sees to it that `run` does not wait for peers any more.
-  ~LaneWorker() = default;
+  ~LaneWorker();
 
   /// The call's deadline runs from here, not from when its turn comes.
   Pending enqueue(const Call& call);
@@ -41,7 +41,7 @@ class LaneWorker {
   Run run_;
   std::mutex mutex_;  // guards all below but the thread
   std::condition_variable_any changed_;
-  std::deque<Job> jobs_;  // all there are; a deque never moves them
+  std::list<Job> jobs_;   // all there are; a list never moves them
   Job* free_ = nullptr;   // list of those without a call
   Job* first_ = nullptr;  // list of those whose turn has not come
   Job* last_ = nullptr;

@@ -28,7 +28,7 @@ void run(Lane& lane, const Call& call) {
 /// What a lane needs beside its control lines. The thread is last, so that it ends first.
 struct ShmCommunicator::LaneEnd {
   LaneEnd(const Group& group, int number, kernels::Device& shared)
-      : device(number == 0 ? nullptr : kernels::open_device("cpu", {.threads = 1})),
+      : device(number == 0 ? nullptr : kernels::open_device("cpu", kernels::DeviceOptions())),
         lane(group, number, number == 0 ? shared : *device) {}
 
   std::unique_ptr<kernels::Device> device;  // lanes above 0 run beside the caller's own work
@@ -119,7 +119,10 @@ std::unique_ptr<Communicator> create_shm_communicator(const GroupSpec& spec, Sto
   std::vector<Neighbour> neighbours =
       exchange_segments(spec, store, file, segments.bytes(), deadline);
 
-  Group group{.name = spec.name, .rank = spec.rank, .size = spec.size};
+  Group group;
+  group.name = spec.name;
+  group.rank = spec.rank;
+  group.size = spec.size;
   std::vector<pid_t> processes;
   for (std::size_t rank = 0; rank < neighbours.size(); ++rank) {
     segments.shrink(std::min(segments.bytes(), neighbours[rank].bytes));
