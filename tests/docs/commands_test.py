@@ -50,11 +50,15 @@ def main() -> int:
     program, pages, wrong = sys.argv[1], documented(), []
     offered = commands_offered(program)
     wrong += [f"{DOCUMENT.name} lacks muster {name}" for name in offered if name not in pages]
-    wrong += [f"{DOCUMENT.name} has muster {name}, which is not offered" for name in pages if name not in offered]
+    wrong += [
+        f"{DOCUMENT.name} has muster {name}, which is not offered" for name in pages if name not in offered
+    ]
     for name in set(offered) & set(pages):
         options = options_offered(program, name)
         wrong += [f"muster {name} offers {o}, not in {DOCUMENT.name}" for o in sorted(options - pages[name])]
-        wrong += [f"{DOCUMENT.name} has {o}, which muster {name} lacks" for o in sorted(pages[name] - options)]
+        wrong += [
+            f"{DOCUMENT.name} has {o}, which muster {name} lacks" for o in sorted(pages[name] - options)
+        ]
     print("\n".join(wrong) or f"commands: {len(offered)} commands, all options documented")
     return 1 if wrong or not offered else 0
 
