@@ -159,7 +159,7 @@ TEST_F(EngineTest, LowersTheLossByItsUpdates) {
     const auto engine = make_engine(2, compute);
     const Rows rows = make_rows(0, 2);
     const double before = engine->evaluate(rows.view());
-    for (int step = 1; step <= 20; ++step) {
+    for (int step = 1; step <= 40; ++step) {
       engine->run_micro_batch(rows.view(), 0, 1, 1.0F / 25.0F);
       engine->update({.lr = 1e-2F,
                       .bias_correction1 = 1.0 - std::pow(0.9, step),
