@@ -71,7 +71,7 @@ class Run {
     }
     if (is_stopped) {
       say(fmt::format("stopped on request after step {}", trainer_->position().step));
-      save();
+      save(true);
       return kStoppedExitCode;
     }
     finish();
@@ -93,7 +93,7 @@ class Run {
   void report_skip(const StepOutcome& outcome);
   void compare_with_plan();
   void validate();
-  void save();
+  void save(bool must_succeed);
   void finish();
 
   World& world_;
@@ -256,7 +256,7 @@ void Run::after_step() {
   const std::int64_t validation = config_.validation.interval;
   if (validation > 0 && step % validation == 0 && !is_last) validate();
   const std::int64_t checkpoint = config_.checkpoint.interval;
-  if (checkpoint > 0 && step % checkpoint == 0 && !is_last) save();
+  if (checkpoint > 0 && step % checkpoint == 0 && !is_last) save(false);
 }
 
 void Run::validate() {
@@ -270,16 +270,16 @@ void Run::validate() {
                   result.loss, result.tokens, seconds_since(begin)));
 }
 
-void Run::save() {
+void Run::save(bool must_succeed) {
   const Clock::time_point begin = Clock::now();
   const std::optional<std::string> path =
-      saver_->save(trainer_->position(), trainer_->loss_scale_state());
+      saver_->save(trainer_->position(), trainer_->loss_scale_state(), must_succeed);
   if (path) say(fmt::format("checkpoint {} written, {:.2f} s", *path, seconds_since(begin)));
 }
 
 void Run::finish() {
   validate();
-  save();
+  save(true);
   say(fmt::format("finished after {} steps, {} target tokens", trainer_->position().step,
                   trainer_->position().tokens));
 }
