@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
+#include "runtime/checkpoint/hf_config.hpp"
 
 namespace muster::runtime {
 namespace {
