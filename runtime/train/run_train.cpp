@@ -10,6 +10,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
+#include "runtime/checkpoint/file_io.hpp"
 #include "runtime/checkpoint/output_dir.hpp"
 #include "runtime/train/heap_count.hpp"
 #include "runtime/train/metrics.hpp"
@@ -166,8 +167,9 @@ void Run::prepare_training() {
   }
   saver_ = std::make_unique<Saver>(config_, *engine_, *group_);
   if (is_chief()) {
-    metrics_ = std::make_unique<MetricsFile>(
-        (std::filesystem::path(config_.job.output_dir) / "metrics.jsonl").string(), first_step_);
+    const std::filesystem::path output(config_.job.output_dir);
+    write_file((output / "job.toml").string(), to_toml(config_));
+    metrics_ = std::make_unique<MetricsFile>((output / "metrics.jsonl").string(), first_step_);
   }
 }
 
