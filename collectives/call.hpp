@@ -35,8 +35,8 @@ enum class CallKind : std::uint8_t {
 std::string_view to_string(CallKind kind) noexcept;
 std::string_view to_string(ReduceOp op) noexcept;
 
-/// What a back end is asked to do. Its arguments are checked; its views are empty for a barrier
-/// only. broadcast: in and out are both the data.
+/// What a back end is asked to do. Its arguments are checked; its views are vectors [1, n], empty
+/// for a barrier only. broadcast: in and out are both the data.
 struct Call {
   CallKind kind = CallKind::barrier;
   ConstTensorView in = {};

@@ -46,6 +46,12 @@ std::int64_t times(std::int64_t count, int size) {
   return __builtin_mul_overflow(count, static_cast<std::int64_t>(size), &product) ? -1 : product;
 }
 
+// The elements as a vector: back ends need no shapes.
+template <typename View>
+View flat(const View& view) {
+  return {view.data, view.dtype, 1, view.count()};
+}
+
 std::size_t offset_of_share(ConstTensorView share, int rank) {
   return share.bytes() * static_cast<std::size_t>(rank);
 }
@@ -131,6 +137,8 @@ Pending Communicator::submit(Call& call) {
   if (!(call.options.timeout_s > 0.0)) {
     refuse(call, fmt::format("timeout_s {} must be above 0", call.options.timeout_s));
   }
+  call.in = flat(call.in);
+  call.out = flat(call.out);
   call.sequence = sequences_[static_cast<std::size_t>(lane)]++;
   const bool has_nothing_to_move = call.kind != CallKind::barrier && call.in.count() == 0;
   return has_nothing_to_move ? Pending() : do_call(call);

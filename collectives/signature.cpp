@@ -29,15 +29,15 @@ Error signature_mismatch(std::string_view group, int lane, const RankedSignature
                          const RankedSignature& second) {
   const Signature& a = first.signature;
   const Signature& b = second.signature;
-  const bool alike = to_string(a) == to_string(b);
-  const std::string a_text = alike ? detailed(a) : to_string(a);
-  const std::string b_text = alike ? detailed(b) : to_string(b);
+  const bool is_in_step = a.sequence() == b.sequence();
+  const bool looks_alike = is_in_step && to_string(a) == to_string(b);
+  const std::string a_text = looks_alike ? detailed(a) : to_string(a);
+  const std::string b_text = looks_alike ? detailed(b) : to_string(b);
   const std::string calls =
-      a.sequence() == b.sequence()
-          ? fmt::format("seq {}: rank {} {}, rank {} {}", a.sequence(), first.rank, a_text,
-                        second.rank, b_text)
-          : fmt::format("rank {} seq {} {}, rank {} seq {} {}", first.rank, a.sequence(), a_text,
-                        second.rank, b.sequence(), b_text);
+      is_in_step ? fmt::format("seq {}: rank {} {}, rank {} {}", a.sequence(), first.rank, a_text,
+                               second.rank, b_text)
+                 : fmt::format("rank {} seq {} {}, rank {} seq {} {}", first.rank, a.sequence(),
+                               a_text, second.rank, b.sequence(), b_text);
   return {ErrorCode::invalid_argument,
           fmt::format("{} (group {}, lane {}); every rank must make the same calls in the same "
                       "order with the same dtype, count, op and root",

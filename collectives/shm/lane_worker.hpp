@@ -25,7 +25,6 @@ class LaneWorker {
   explicit LaneWorker(Run run);
   LaneWorker(const LaneWorker&) = delete;
   LaneWorker& operator=(const LaneWorker&) = delete;
-  /// Waits for what is queued. The owner sees to it that `run` does not wait for peers any more.
   ~LaneWorker();
 
   /// The call's deadline runs from here, not from when its turn comes.

@@ -49,12 +49,7 @@ ShmCommunicator::ShmCommunicator(Group group, int cores_per_rank, kernels::Devic
 }
 
 ShmCommunicator::~ShmCommunicator() {
-  // Calls still queued must not wait for peers. Only this rank's own lanes are told.
-  const bool has_workers = std::any_of(lane_ends_.begin(), lane_ends_.end(), [](const auto& end) {
-    return end != nullptr && end->worker != nullptr;
-  });
-  if (has_workers) abort_in(rank());
-  for (auto& end : lane_ends_) end.reset();
+  for (auto& end : lane_ends_) end.reset();  // their threads, before peers are told
   group_.control(rank()).departed.value.store(1, std::memory_order_release);
 }
 
@@ -62,14 +57,12 @@ void ShmCommunicator::abort(std::string_view reason) noexcept {
   if (has_reason_.test_and_set()) return;  // the first caller tells everyone
   auto& text = group_.control(rank()).reason.text;
   std::copy_n(reason.begin(), std::min(reason.size(), text.size()), text.begin());
-  for (int peer = 0; peer < size(); ++peer) abort_in(peer);
-}
-
-void ShmCommunicator::abort_in(int rank_to_tell) noexcept {
-  std::uint64_t nobody = 0;
   const auto by = static_cast<std::uint64_t>(rank()) + 1;
-  group_.control(rank_to_tell)
-      .aborted.value.compare_exchange_strong(nobody, by, std::memory_order_acq_rel);
+  for (int peer = 0; peer < size(); ++peer) {
+    std::uint64_t nobody = 0;
+    group_.control(peer).aborted.value.compare_exchange_strong(nobody, by,
+                                                               std::memory_order_acq_rel);
+  }
 }
 
 Pending ShmCommunicator::do_call(const Call& call) {

@@ -46,7 +46,6 @@ class ShmCommunicator final : public Communicator {
   LaneEnd& lane_end(int lane);
   void execute(Lane& lane, const Call& call, std::optional<Deadline> deadline);
   void fail(const Error& error);
-  void abort_in(int rank) noexcept;
 
   Group group_;
   bool has_threads_;

@@ -54,18 +54,18 @@ void Waiter::give_way(double waited_s) const {
   }
 }
 
-// A peer that has left or ended may have done its part before: look again before blaming it.
+// A peer that has left or ended may have done its part before: look again before blaming it. Those
+// that ended without leaving are the cause where others then leave, so they are looked for first.
 void Waiter::check_peers(const Goal& goal) {
   const auto has_left = [this](int rank) {
     return group_.control(rank).departed.value.load(std::memory_order_acquire) != 0;
   };
-  if (has_left(goal.peer) && !goal.is_reached()) throw_lost(goal.peer, "has left the group");
-  if (::poll(polls_.data(), polls_.size(), 0) <= 0) return;
-  for (int rank = 0; rank < group_.size; ++rank) {
+  const bool has_any_ended = ::poll(polls_.data(), polls_.size(), 0) > 0;
+  for (int rank = 0; has_any_ended && rank < group_.size; ++rank) {
     const bool has_ended = polls_[static_cast<std::size_t>(rank)].revents != 0;
-    if (!has_ended || has_left(rank) || goal.is_reached()) continue;
-    throw_lost(rank, "has ended");
+    if (has_ended && !has_left(rank) && !goal.is_reached()) throw_lost(rank, "has ended");
   }
+  if (has_left(goal.peer) && !goal.is_reached()) throw_lost(goal.peer, "has left the group");
 }
 
 std::string Waiter::describe_call() const {

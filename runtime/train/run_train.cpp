@@ -10,6 +10,7 @@
 
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
+#include "runtime/checkpoint/file_io.hpp"
 #include "runtime/checkpoint/output_dir.hpp"
 #include "runtime/train/heap_count.hpp"
 #include "runtime/train/metrics.hpp"
@@ -20,6 +21,7 @@
 #include "runtime/train/trainer.hpp"
 #include "runtime/train/validation.hpp"
 #include "runtime/train/weights.hpp"
+#include "runtime/world/cores.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -50,8 +52,9 @@ class Run {
         counts_heap_(environment("MUSTER_COUNT_ALLOCATIONS") == "1") {
     resume_step_ = agree_on_resume(config, world);
     if (world.rank == 0) check_output_dir(config.job.output_dir);
-    device_ = open_job_device(config, world.local_size);
-    group_ = open_data_group(config, world, *device_);
+    threads_ = threads_for_this_rank(world);
+    device_ = open_job_device(config, threads_.threads);
+    group_ = open_data_group(config, world, threads_.cores_per_rank, *device_);
     const std::int64_t base_bytes = resident_bytes();
     engine_ = std::make_unique<Engine>(engine_options(config, inputs_.shape, micro_batch()),
                                        *device_, *group_);
@@ -71,7 +74,7 @@ class Run {
     }
     if (is_stopped) {
       say(fmt::format("stopped on request after step {}", trainer_->position().step));
-      save();
+      save(true);
       return kStoppedExitCode;
     }
     finish();
@@ -93,7 +96,7 @@ class Run {
   void report_skip(const StepOutcome& outcome);
   void compare_with_plan();
   void validate();
-  void save();
+  void save(bool must_succeed);
   void finish();
 
   World& world_;
@@ -103,6 +106,7 @@ class Run {
   JobInputs inputs_;
   bool counts_heap_;
   std::optional<std::int64_t> resume_step_;
+  ThreadChoice threads_;
   std::unique_ptr<kernels::Device> device_;
   std::unique_ptr<collectives::Communicator> group_;
   std::unique_ptr<Engine> engine_;
@@ -135,6 +139,7 @@ void Run::introduce() {
   say(fmt::format("ranks: {} on {} ({}), {}; messages: {}", world_.size,
                   world_.members.front().host, world_.origin, device_->description(),
                   group_->backend()));
+  say(fmt::format("threads: {}", threads_.why));
 }
 
 void Run::prepare_training() {
@@ -166,8 +171,9 @@ void Run::prepare_training() {
   }
   saver_ = std::make_unique<Saver>(config_, *engine_, *group_);
   if (is_chief()) {
-    metrics_ = std::make_unique<MetricsFile>(
-        (std::filesystem::path(config_.job.output_dir) / "metrics.jsonl").string(), first_step_);
+    const std::filesystem::path output(config_.job.output_dir);
+    write_file((output / "job.toml").string(), to_toml(config_));
+    metrics_ = std::make_unique<MetricsFile>((output / "metrics.jsonl").string(), first_step_);
   }
 }
 
@@ -256,7 +262,7 @@ void Run::after_step() {
   const std::int64_t validation = config_.validation.interval;
   if (validation > 0 && step % validation == 0 && !is_last) validate();
   const std::int64_t checkpoint = config_.checkpoint.interval;
-  if (checkpoint > 0 && step % checkpoint == 0 && !is_last) save();
+  if (checkpoint > 0 && step % checkpoint == 0 && !is_last) save(false);
 }
 
 void Run::validate() {
@@ -270,16 +276,16 @@ void Run::validate() {
                   result.loss, result.tokens, seconds_since(begin)));
 }
 
-void Run::save() {
+void Run::save(bool must_succeed) {
   const Clock::time_point begin = Clock::now();
   const std::optional<std::string> path =
-      saver_->save(trainer_->position(), trainer_->loss_scale_state());
+      saver_->save(trainer_->position(), trainer_->loss_scale_state(), must_succeed);
   if (path) say(fmt::format("checkpoint {} written, {:.2f} s", *path, seconds_since(begin)));
 }
 
 void Run::finish() {
   validate();
-  save();
+  save(true);
   say(fmt::format("finished after {} steps, {} target tokens", trainer_->position().step,
                   trainer_->position().tokens));
 }

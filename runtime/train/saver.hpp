@@ -17,14 +17,17 @@ class Saver {
       : config_(config), engine_(engine), group_(group) {}
 
   /// Writes `output_dir/checkpoints/step-N` and prunes old ones. If any rank fails, all agree that
-  /// it failed, nothing that looks complete is left and older checkpoints stay: then an Error(io)
-  /// with the first failing rank's reason is thrown on every rank when `must_succeed`, else it is
-  /// logged and nothing is returned. The path otherwise; nothing either if this step was saved
+  /// it failed, the failing rank logs why, nothing that looks complete is left and older
+  /// checkpoints stay: then with `must_succeed` every rank throws Error(io), else nothing is
+  /// returned and training may go on. The path otherwise; nothing either if this step was saved
   /// already.
   std::optional<std::string> save(const TrainerPosition& position, const LossScaleState& scale,
                                   bool must_succeed);
 
  private:
+  /// Whether no rank has a problem. Collective.
+  bool all_succeeded(const std::string& problem);
+
   const JobConfig& config_;
   Engine& engine_;
   collectives::Communicator& group_;

@@ -1,9 +1,8 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 
-#include "runtime/checkpoint/hf_config.hpp"
+#include "kernels/base/dtype.hpp"
 #include "runtime/config/job.hpp"
 #include "runtime/model/shape.hpp"
 

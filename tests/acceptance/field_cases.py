@@ -61,9 +61,9 @@ def case_63(table: Table) -> None:
     (place / "out").mkdir()
     script = (
         f"mount -t tmpfs -o size=32M tmpfs out && {{ {lib.MUSTER} train job.toml -n 2 & }} && "
-        "until [ -e out/step-100/DONE ] || ! kill -0 $!; do sleep 0.01; done;"
+        "until [ -e out/checkpoints/step-100/DONE ] || ! kill -0 $!; do sleep 0.01; done;"
         "dd if=/dev/zero of=out/ballast bs=64k 2>/dev/null; wait $!; code=$?;"
-        "rm out/ballast; echo kept: $(ls -d out/step-*/DONE); exit $code"
+        "rm out/ballast; echo kept: $(ls -d out/checkpoints/step-*/DONE); exit $code"
     )
     run = lib.run(["unshare", "--mount", "bash", "-c", script], place, timeout_s=120)
     kept = re.search(r"kept: (.*)", run.output)
@@ -138,7 +138,7 @@ def case_69(table: Table) -> None:
     evaluation = {"validation": {"split": 0.3, "interval": 1}}
     term_one_rank(table, "validation", lambda out: lib.steps_done(out) >= 2, evaluation)
     save = {"checkpoint": {"interval": 1}}
-    term_one_rank(table, "save", lambda out: any(out.glob("step-*")), save)
+    term_one_rank(table, "save", lambda out: any((out / lib.CHECKPOINTS).glob("step-*")), save)
 
 
 def second_signal(table: Table) -> None:
@@ -176,7 +176,10 @@ def case_79(table: Table) -> None:
     lib.train_well(job, 2)
     hour = 3600
     for ahead, name in ((2 * hour, "step-2"), (-2 * hour, "step-6")):
-        for path in [place / "out" / name, *(place / "out" / name).iterdir()]:
+        for path in [
+            place / "out" / lib.CHECKPOINTS / name,
+            *(place / "out" / lib.CHECKPOINTS / name).iterdir(),
+        ]:
             os.utime(path, (time.time() + ahead,) * 2)
     run = lib.train_well(job, 2, ["training.steps=8"])
     resumed = re.search(r"step[- ]6\b", run.output)

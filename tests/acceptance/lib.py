@@ -26,6 +26,7 @@ SHARED = pathlib.Path(os.environ.get("MUSTER_SHARED", REPOSITORY.parent / "share
 ORACLES = pathlib.Path(os.environ.get("MUSTER_ORACLES", REPOSITORY / ".venv")).absolute()
 MUSTER = BUILD / "bin/muster"
 IS_ROOT = os.geteuid() == 0
+CHECKPOINTS = "checkpoints"  # in the output folder
 
 # Every process a line starts carries this in its environment, so that none is missed at the end.
 MARK = f"MUSTER_ACCEPTANCE_MARK={uuid.uuid4().hex}"
@@ -216,10 +217,12 @@ def train_well(job: pathlib.Path, ranks: int | None = 2, settings=(), env=None, 
 
 
 def metrics(folder: pathlib.Path) -> dict[int, dict]:
-    """metrics.jsonl by step; of a step trained twice (after a resume) the later."""
-    path = folder / "metrics.jsonl"
-    rows = [json.loads(text) for text in path.read_text().splitlines() if text.strip()]
-    return {row["step"]: row for row in rows}
+    """metrics.jsonl by step, a step's own line and that of its validation in one."""
+    rows: dict[int, dict] = {}
+    for text in (folder / "metrics.jsonl").read_text().splitlines():
+        row = json.loads(text)
+        rows.setdefault(row["step"], {}).update(row)
+    return rows
 
 
 def losses(folder: pathlib.Path) -> list[float]:
@@ -243,7 +246,7 @@ def validation_losses(folder: pathlib.Path) -> list[float]:
 
 def last_checkpoint(folder: pathlib.Path) -> pathlib.Path | None:
     """The newest complete one: step-N with its completion mark."""
-    found = [p for p in folder.glob("step-*") if (p / "DONE").exists()]
+    found = [p for p in (folder / CHECKPOINTS).glob("step-*") if (p / "DONE").exists()]
     return max(found, key=lambda p: int(p.name.split("-")[1])) if found else None
 
 
@@ -273,9 +276,9 @@ def wait_for(condition, timeout_s: float, process: subprocess.Popen | None = Non
 
 
 def steps_done(folder: pathlib.Path) -> int:
-    """Whole lines in metrics.jsonl."""
+    """Steps in metrics.jsonl."""
     with contextlib.suppress(FileNotFoundError):
-        return (folder / "metrics.jsonl").read_bytes().count(b"\n")
+        return (folder / "metrics.jsonl").read_bytes().count(b'"loss":')
     return 0
 
 

@@ -1,4 +1,5 @@
 #include <memory>
+#include <utility>
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -65,6 +66,14 @@ BackendUnderTest shm_in_one_mapping() {
 
 std::vector<BackendUnderTest> all_backends() {
   return {by_name("self"), by_name("shm"), shm_in_one_mapping()};
+}
+
+std::vector<BackendUnderTest> backends_of_many() {
+  std::vector<BackendUnderTest> many;
+  for (BackendUnderTest& backend : all_backends()) {
+    if (backend.serves_many) many.push_back(std::move(backend));
+  }
+  return many;
 }
 
 }  // namespace muster::collectives

@@ -26,6 +26,8 @@ struct BackendUnderTest {
 };
 
 std::vector<BackendUnderTest> all_backends();
+/// Those that serve more than one rank.
+std::vector<BackendUnderTest> backends_of_many();
 
 /// Runs `body` as every rank of a group, each in a thread with its own communicator and device. An
 /// exception that leaves it is a failure of the test.

@@ -1,5 +1,6 @@
 #include "kernels/ops/attention.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numeric>
