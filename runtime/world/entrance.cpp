@@ -97,9 +97,9 @@ Entrance enter_by_address(const Identity& identity, Deadline deadline) {
 }
 
 /// Where rank 0 listens when nobody named an address: this host only if all ranks are on it.
-Endpoint listen_address(const Identity& identity, const JoinOptions& options) {
-  if (options.interface.empty() && identity.local_size == identity.size) return {"127.0.0.1", 0};
-  const collectives::Interface chosen = collectives::choose_interface(options.interface);
+Endpoint listen_address(const Identity& identity) {
+  if (identity.interface.empty() && identity.local_size == identity.size) return {"127.0.0.1", 0};
+  const collectives::Interface chosen = collectives::choose_interface(identity.interface);
   log_info(fmt::format("store: interface={} address={} (MUSTER_INTERFACE chooses another)",
                        chosen.name, chosen.address));
   return {chosen.address, 0};
@@ -112,7 +112,7 @@ Entrance enter_by_messenger(const Identity& identity, const JoinOptions& options
   std::string text;
   if (identity.rank == 0) {
     const Secret secret = Secret::random();
-    served = std::make_unique<ServedStore>(secret, listen_address(identity, options), deadline);
+    served = std::make_unique<ServedStore>(secret, listen_address(identity), deadline);
     text = collectives::encode(Ticket{served->endpoint(), secret, collectives::random_job_id()});
   }
   messenger->broadcast(text);

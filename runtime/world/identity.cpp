@@ -191,6 +191,9 @@ Identity read_identity(const Environment& environment) {
   if (identity.entry == Entry::ticket) {
     identity.ticket_fd = *environment.number("MUSTER_TICKET_FD");
   }
+  if (identity.entry == Entry::messenger) {
+    identity.interface = environment.find_or("MUSTER_INTERFACE", "");
+  }
   if (identity.entry == Entry::address) {
     identity.store = store_address(environment, *claim);
     identity.secret_file = environment.find_or("MUSTER_SECRET_FILE", "");

@@ -24,10 +24,11 @@ struct Identity {
   int size = 1;
   std::optional<int> local_size;  // as the starter says; join_world() counts for itself
   Entry entry = Entry::alone;
-  int ticket_fd = -1;                // Entry::ticket
-  collectives::Endpoint store;       // Entry::address
-  std::string secret_file;           // Entry::address; empty when none is named
-  std::string job_id;                // Entry::address
+  int ticket_fd = -1;           // Entry::ticket
+  collectives::Endpoint store;  // Entry::address
+  std::string secret_file;      // Entry::address; empty when none is named
+  std::string job_id;           // Entry::address
+  std::string interface;        // Entry::messenger: where rank 0 serves the store; empty: chosen
   std::vector<std::string> remarks;  // disagreements that were decided; for rank 0 to log
 
   bool is_single() const noexcept { return origin == "single process"; }

@@ -10,7 +10,6 @@ namespace muster::runtime {
 struct JoinOptions {
   std::string build_id;      // must be the same on every rank
   double timeout_s = 300.0;  // until all ranks have joined
-  std::string interface;     // where rank 0 serves the store under mpirun: name, address, or empty
 };
 
 /// Enters the job: finds the store (or serves it, on rank 0 where no launcher does), checks that
