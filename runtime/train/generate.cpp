@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -18,6 +17,7 @@
 #include "runtime/train/session.hpp"
 #include "runtime/train/shape.hpp"
 #include "runtime/train/weights.hpp"
+#include "runtime/world/cores.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -66,7 +66,7 @@ int run_generate(const GenerateOptions& options, Reporter& reporter) {
   const JobConfig config = job_of(reader, options.checkpoint);
   const auto tokenizer = open_tokenizer(config.tokenizer);
   const ModelShape shape = model_shape(config, tokenizer->vocab_size());
-  const auto device = open_job_device(config, 1);
+  const auto device = open_job_device(config, static_cast<int>(affinity_cpus().size()));
   collectives::SelfCommunicator group({.name = "generate", .hosts = {"here"}}, *device);
 
   Decoder decoder(engine_options(config, shape, {1, config.data.seq_len}), *device, group);

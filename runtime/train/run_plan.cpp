@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <string>
 
 #include <fmt/format.h>
@@ -7,6 +8,7 @@
 #include "runtime/train/run.hpp"
 #include "runtime/train/session.hpp"
 #include "runtime/train/show.hpp"
+#include "runtime/world/cores.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -29,7 +31,8 @@ int run_plan(const PlanOptions& options, Reporter& reporter) {
   }
   if (options.show_config) reporter.lines(to_toml(options.config));
   const JobInputs inputs = read_inputs(options.config, options.ranks);
-  const auto device = open_job_device(options.config, options.ranks);
+  const int cores = static_cast<int>(affinity_cpus().size());
+  const auto device = open_job_device(options.config, std::max(1, cores / options.ranks));
   collectives::SelfCommunicator alone({.name = "plan", .hosts = {"here"}}, *device);
   Engine engine(engine_options(options.config, inputs.shape,
                                inputs.batching.micro_batch(options.config.data.seq_len)),

@@ -21,6 +21,7 @@
 #include "runtime/train/trainer.hpp"
 #include "runtime/train/validation.hpp"
 #include "runtime/train/weights.hpp"
+#include "runtime/world/cores.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -51,8 +52,9 @@ class Run {
         counts_heap_(environment("MUSTER_COUNT_ALLOCATIONS") == "1") {
     resume_step_ = agree_on_resume(config, world);
     if (world.rank == 0) check_output_dir(config.job.output_dir);
-    device_ = open_job_device(config, world.local_size);
-    group_ = open_data_group(config, world, *device_);
+    threads_ = threads_for_this_rank(world);
+    device_ = open_job_device(config, threads_.threads);
+    group_ = open_data_group(config, world, threads_.cores_per_rank, *device_);
     const std::int64_t base_bytes = resident_bytes();
     engine_ = std::make_unique<Engine>(engine_options(config, inputs_.shape, micro_batch()),
                                        *device_, *group_);
@@ -104,6 +106,7 @@ class Run {
   JobInputs inputs_;
   bool counts_heap_;
   std::optional<std::int64_t> resume_step_;
+  ThreadChoice threads_;
   std::unique_ptr<kernels::Device> device_;
   std::unique_ptr<collectives::Communicator> group_;
   std::unique_ptr<Engine> engine_;
@@ -136,6 +139,7 @@ void Run::introduce() {
   say(fmt::format("ranks: {} on {} ({}), {}; messages: {}", world_.size,
                   world_.members.front().host, world_.origin, device_->description(),
                   group_->backend()));
+  say(fmt::format("threads: {}", threads_.why));
 }
 
 void Run::prepare_training() {

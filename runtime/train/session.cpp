@@ -11,12 +11,10 @@
 #include <unistd.h>
 
 #include "collectives/backends.hpp"
-#include "kernels/base/log.hpp"
 #include "kernels/devices.hpp"
 #include "runtime/probe/links.hpp"
 #include "runtime/probe/ops.hpp"
 #include "runtime/train/shape.hpp"
-#include "runtime/world/cores.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -78,22 +76,21 @@ JobInputs read_inputs(const JobConfig& config, int ranks) {
   return inputs;
 }
 
-std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int local_size) {
+std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int threads) {
   kernels::DeviceOptions options;
-  options.threads = config.device.threads > 0 ? static_cast<int>(config.device.threads)
-                                              : cores_of_rank(local_size).threads;
+  options.threads = config.device.threads > 0 ? static_cast<int>(config.device.threads) : threads;
   return kernels::open_device(config.device.kind, options);
 }
 
 std::unique_ptr<collectives::Communicator> open_data_group(const JobConfig& config, World& world,
+                                                           int cores_per_rank,
                                                            kernels::Device& device) {
   collectives::GroupSpec spec;
   spec.name = "data";
   spec.rank = world.rank;
   spec.size = world.size;
   for (const Member& member : world.members) spec.hosts.push_back(member.host_id);
-  const RankCores cores = cores_of_rank(world.local_size);
-  spec.cores_per_rank = cores.is_oversubscribed ? 0 : cores.threads;
+  spec.cores_per_rank = cores_per_rank;
   return collectives::create_communicator(
       config.comm.backend, spec, *world.store, device,
       Deadline::after_seconds(config.comm.init_timeout_seconds));

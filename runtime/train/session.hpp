@@ -27,11 +27,12 @@ struct JobInputs {
 };
 JobInputs read_inputs(const JobConfig& config, int ranks);
 
-/// Opens the rank's device with the job's threads, or its share of the cores.
-std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int local_size);
+/// Opens the device with the job's number of threads or, when it names none, with `threads`.
+std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int threads);
 
-/// The group of all ranks. Collective.
+/// The group of all ranks. Collective. `cores_per_rank` as in collectives::GroupSpec.
 std::unique_ptr<collectives::Communicator> open_data_group(const JobConfig& config, World& world,
+                                                           int cores_per_rank,
                                                            kernels::Device& device);
 
 /// What the lists of a job depend on.
