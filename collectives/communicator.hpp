@@ -1,31 +1,21 @@
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <string_view>
-#include <vector>
+#include <utility>
 
-#include "kernels/base/deadline.hpp"
+#include "collectives/call.hpp"
 #include "kernels/base/memory.hpp"
 #include "kernels/base/tensor_view.hpp"
-#include "kernels/ops/reduce.hpp"
 
 namespace muster::collectives {
 
-using kernels::ReduceOp;
-
-/// What a call carries beside its data.
-struct CallOptions {
-  std::string_view label = {};  // for errors and traces: "gradients of block 3"
-  int lane = 0;                 // calls on one lane happen in order; lanes are independent
-  double timeout_s = 300.0;     // from the call to its end
-};
-
 /// A collective that has been enqueued. wait() returns when its result is in place on this rank and
 /// its inputs may be overwritten, or throws what went wrong. Destroying a handle that was not
-/// waited for waits. Move-only.
+/// waited for waits (and logs an error that nobody asked for). Move-only.
 class Pending {
  public:
   class Work {
@@ -38,13 +28,17 @@ class Pending {
   Pending() = default;  // done already
   explicit Pending(std::unique_ptr<Work> work) : work_(std::move(work)) {}
   Pending(Pending&&) noexcept = default;
-  Pending& operator=(Pending&&) noexcept = default;
+  Pending& operator=(Pending&& other) noexcept;
   ~Pending();
 
+  /// Throws the call's error the first time; afterwards, and after a move, there is nothing left to
+  /// wait for.
   void wait();
   bool is_done() noexcept { return work_ == nullptr || work_->is_done(); }
 
  private:
+  void finish() noexcept;
+
   std::unique_ptr<Work> work_;
 };
 
@@ -53,14 +47,19 @@ class Pending {
 /// Every rank makes the same calls in the same order per lane with the same dtype, count and op;
 /// each call carries a signature of these, and a mismatch is an Error(invalid_argument) on all
 /// ranks that names both calls. Results are bitwise the same on every rank: contributions are
-/// combined in rank order in f32 and rounded once, whatever the size. `out` may be `in`, whole.
-/// Zero elements and any alignment of an element are ordinary. One thread at a time per lane.
+/// combined in rank order in f32 and rounded once, whatever the size. `out` may be `in`, whole; in
+/// all_gather `in` may also be this rank's share of `out`, in reduce_scatter `out` this rank's
+/// share of `in`. Zero elements and any alignment of an element are ordinary. One thread at a time
+/// per lane.
 ///
-/// Errors: timeout and peer_lost leave the group unusable on this rank; abort() so that the others
-/// stop waiting, then destroy it. invalid_argument from a wrong call is thrown before anything is
-/// sent.
+/// Errors: timeout and peer_lost leave the group unusable on this rank, as does a mismatch between
+/// ranks: later calls throw the same error. abort() so that the others stop waiting, then destroy
+/// it. invalid_argument from a wrong call is thrown before anything is sent and changes nothing.
 class Communicator {
  public:
+  /// Lanes are numbered from 0; a call on a lane beyond is an invalid_argument.
+  static constexpr int kMaxLanes = 4;
+
   Communicator(const Communicator&) = delete;
   Communicator& operator=(const Communicator&) = delete;
   virtual ~Communicator() = default;
@@ -98,25 +97,17 @@ class Communicator {
   Communicator(std::string name, int rank, int size)
       : name_(std::move(name)), rank_(rank), size_(size) {}
 
-  /// What a back end is asked to do; checked, never empty.
-  struct Call {
-    enum class Kind : std::uint8_t { all_reduce, all_gather, reduce_scatter, broadcast, barrier };
-    Kind kind;
-    ConstTensorView in;
-    TensorView out;
-    ReduceOp op = ReduceOp::sum;
-    int root = 0;
-    Deadline deadline = Deadline::never();
-    std::uint64_t sequence = 0;  // number of the call on its lane
-    CallOptions options;
-  };
-
  private:
+  /// Back ends implement this. The call does not outlive it, its views live until the Pending is
+  /// done.
   virtual Pending do_call(const Call& call) = 0;
+
+  Pending submit(Call& call);
 
   std::string name_;
   int rank_;
   int size_;
+  std::array<std::uint64_t, kMaxLanes> sequences_{};
 };
 
 }  // namespace muster::collectives

@@ -23,6 +23,7 @@ LAYERS = [
     "runtime/program",
     "runtime/model",
     "runtime/passes",
+    "runtime/engine",
     "runtime/checkpoint",
     "runtime/precision",
     "runtime/optim",

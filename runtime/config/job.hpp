@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace muster::runtime {
@@ -11,6 +12,9 @@ namespace muster::runtime {
 /// have the fields' names. docs/config.md is the table of them, compared with the code by a test.
 
 enum class Precision { fp32, bf16, fp16 };
+
+/// "fp32", "bf16", "fp16".
+std::string_view to_string(Precision precision) noexcept;
 
 struct JobSection {
   std::string name = "job";
@@ -38,7 +42,7 @@ struct ModelSection {
 
 struct DataSource {
   std::string path;
-  std::string format = "auto";  // "text", "jsonl"; "auto": by the file's ending
+  std::string format = "auto";  // "text", "fortune", "jsonl"; "auto": by the file's ending
 };
 
 struct DataSection {
@@ -46,7 +50,6 @@ struct DataSection {
   std::int64_t seq_len = 256;
   std::string packing = "document";  // "document": attention stays inside a document
   std::string on_bad_row = "fail";   // or "skip"
-  std::string last_batch = "drop";   // or "pad": what an epoch does with samples that fill no batch
   std::int64_t prefetch = 2;         // steps read ahead
 };
 
@@ -84,8 +87,8 @@ struct OptimizerSection {
 struct LrSchedulerSection {
   std::string type = "cosine";  // "cosine", "linear", "constant", "wsd"
   std::int64_t warmup_steps = 0;
-  double min_lr_factor = 0.0;       // of lr, at the end
-  double decay_ratio = 0.2;         // wsd, linear: last part of the steps that decays
+  double min_lr_factor = 0.0;  // of lr, at the end
+  double decay_ratio = 0.0;    // wsd, linear: last part of the steps that decays; 0: chosen by type
   std::string decay_type = "sqrt";  // wsd: "linear", "sqrt", "cosine"
   std::string first_step =
       "one";  // "one": factor of step s is (s + 1) / warm-up; "zero": s / warm-up
@@ -142,11 +145,36 @@ struct JobConfig {
   ProbeSection probe;
 };
 
-/// Reads a TOML job file and applies `overrides` ("training.steps=50"), last one wins. Paths in it
-/// are relative to the file's folder, job.output_dir to the working directory.
+/// Reads a TOML job file and applies `overrides` ("training.steps=50"), last one wins. Paths of
+/// data and models in it are relative to the file's folder, those in overrides and job.output_dir
+/// to the working directory; in the result the former are absolute.
+///
+/// An override's value is TOML; text for a string key needs no quotes. "data.train.path=F" sets the
+/// path of the only source, or makes one.
 ///
 /// Error(config) lists every mistake at once, a line each: `file:line:column: key "x" …`, with the
-/// value, the limit or allowed values, and the nearest known key for an unknown one.
+/// value, the limit or allowed values, and the nearest known key for an unknown one. A file that is
+/// not TOML at all ends at its first error.
 JobConfig load_job(const std::string& path, const std::vector<std::string>& overrides);
+
+/// The same for a text already read; `file` names it in messages and its folder is where paths
+/// start.
+JobConfig parse_job(std::string_view text, const std::string& file,
+                    const std::vector<std::string>& overrides);
+
+/// The job as TOML with every key that applies, defaults too. load_job() of it gives the same job.
+std::string to_toml(const JobConfig& job);
+
+/// One key of the job file, for documentation.
+struct KeyInfo {
+  std::string name;           // "training.steps"
+  std::string type;           // "string", "integer", "number", "boolean", "list of strings"
+  std::string default_value;  // as TOML; empty when the key must be given
+  std::string allowed;        // ">= 1", "one of "a", "b""; empty when anything goes
+  std::string meaning;        // one sentence
+};
+
+/// Every key load_job() knows, in the order of the sections.
+std::vector<KeyInfo> job_keys();
 
 }  // namespace muster::runtime

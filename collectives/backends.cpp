@@ -1,0 +1,96 @@
+#include "collectives/backends.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "collectives/self/self_communicator.hpp"
+#include "collectives/shm/shm_communicator.hpp"
+#include "kernels/base/error.hpp"
+
+namespace muster::collectives {
+namespace {
+
+constexpr int kMaxShmRanks = 1024;  // sources that one reduction can have
+
+/// One entry of the list: its name, why it cannot serve a group (empty if it can), how it is made.
+struct Backend {
+  std::string_view name;
+  std::string (*obstacle)(const GroupSpec&, const kernels::Device&);
+  std::unique_ptr<Communicator> (*create)(const GroupSpec&, Store&, kernels::Device&, Deadline);
+};
+
+std::string self_obstacle(const GroupSpec& group, const kernels::Device& /*device*/) {
+  if (group.size == 1) return {};
+  return fmt::format("it serves a group of 1 rank, not {}", group.size);
+}
+
+std::unique_ptr<Communicator> create_self(const GroupSpec& group, Store& /*store*/,
+                                          kernels::Device& device, Deadline /*deadline*/) {
+  return std::make_unique<SelfCommunicator>(group, device);
+}
+
+std::string shm_obstacle(const GroupSpec& group, const kernels::Device& device) {
+  if (device.name() != "cpu") return fmt::format("it moves CPU memory, not {}'s", device.name());
+  if (group.size > kMaxShmRanks) {
+    return fmt::format("it serves up to {} ranks, not {}", kMaxShmRanks, group.size);
+  }
+  const auto& hosts = group.hosts;
+  const auto other = std::find_if(hosts.begin(), hosts.end(),
+                                  [&](const std::string& host) { return host != hosts.front(); });
+  if (other == hosts.end()) return {};
+  return fmt::format(
+      "rank 0 is on host {} and rank {} on host {}; ranks on different hosts need "
+      "the tcp back end, which this build lacks",
+      hosts.front(), other - hosts.begin(), *other);
+}
+
+constexpr std::array kBackends = {
+    Backend{"self", self_obstacle, create_self},
+    Backend{"shm", shm_obstacle, shm::create_shm_communicator},
+};
+
+void check_group(const GroupSpec& group) {
+  const bool is_sound = group.size >= 1 && group.rank >= 0 && group.rank < group.size &&
+                        group.hosts.size() == static_cast<std::size_t>(group.size) &&
+                        group.cores_per_rank >= 0 && !group.name.empty();
+  if (is_sound) return;
+  throw Error(
+      ErrorCode::invalid_argument,
+      fmt::format("group \"{}\": rank {} of {}, {} hosts, {} cores per rank: needs a name, "
+                  "a rank below the size, a host per rank and cores >= 0",
+                  group.name, group.rank, group.size, group.hosts.size(), group.cores_per_rank));
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> create_communicator(std::string_view backend, const GroupSpec& group,
+                                                  Store& store, kernels::Device& device,
+                                                  Deadline deadline) {
+  check_group(group);
+  std::string obstacles;
+  for (const Backend& candidate : kBackends) {
+    if (backend != "auto" && backend != candidate.name) continue;
+    const std::string obstacle = candidate.obstacle(group, device);
+    if (obstacle.empty()) return candidate.create(group, store, device, deadline);
+    obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : "; ", candidate.name, obstacle);
+  }
+  if (obstacles.empty()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("there is no back end \"{}\"; there are auto, {}", backend,
+                            fmt::join(backend_names(), ", ")));
+  }
+  throw Error(ErrorCode::unsupported,
+              fmt::format("no back end can serve group {}: {}", group.name, obstacles));
+}
+
+std::vector<std::string_view> backend_names() {
+  std::vector<std::string_view> names;
+  for (const Backend& backend : kBackends) names.push_back(backend.name);
+  return names;
+}
+
+}  // namespace muster::collectives

@@ -1,0 +1,59 @@
+#include "collectives/shm/algorithms.hpp"
+#include "collectives/shm/pieces.hpp"
+#include "collectives/shm/pipeline.hpp"
+
+namespace muster::collectives::shm {
+namespace {
+
+// Only the root's memory is read, so only the root waits for the others to be done.
+void pull(Lane& lane, const Call& call, bool streaming) {
+  const bool is_root = lane.rank() == call.root;
+  if (!is_root) {
+    copy(lane, call.out.data, input_of(lane, call.root), call.in.bytes(), streaming);
+  }
+  lane.post(Counter::done, lane.round());
+  if (is_root) lane.wait_all(Counter::done, lane.round());
+}
+
+void staged(Lane& lane, const Call& call, bool streaming) {
+  const bool is_root = lane.rank() == call.root;
+  const Dtype dtype = call.in.dtype;
+  const Chunks chunks(lane, call.in.count(), chunk_length(lane, dtype, 1));
+  const auto place = [&](std::uint64_t chunk) {
+    return element(call.out.data, dtype, chunks.piece(chunk).begin);
+  };
+  const auto move = [&](std::byte* dst, const std::byte* src, std::uint64_t chunk, bool past) {
+    copy(lane, dst, src, bytes_of(chunks.piece(chunk), dtype), past);
+  };
+  const auto fill = [&](std::uint64_t chunk) {
+    move(lane.chunk_slot(call.root, chunk), place(chunk), chunk, false);
+  };
+  const auto stage = [&](std::uint64_t chunk) {
+    if (is_root) stage_chunk(lane, chunk, fill);
+  };
+  const auto take = [&](std::uint64_t chunk) {
+    if (is_root) return;
+    lane.wait(Counter::staged, chunk + 1, call.root);
+    move(place(chunk), lane.chunk_slot(call.root, chunk), chunk, streaming);
+  };
+  pipeline(lane, chunks, stage, take);
+}
+
+}  // namespace
+
+void broadcast(Lane& lane, const Call& call) {
+  meet_with_places(lane, call);
+  const bool is_streaming = call.in.bytes() > kStreamingBytes;
+  if (lane.payload_as<Places>(call.root).in != Places::kPrivate) {
+    pull(lane, call, is_streaming);
+  } else {
+    staged(lane, call, is_streaming);
+  }
+}
+
+void barrier(Lane& lane) {
+  lane.arrive();
+  lane.meet();
+}
+
+}  // namespace muster::collectives::shm

@@ -1,0 +1,110 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <vector>
+
+#include "collectives/shm/group.hpp"
+#include "collectives/shm/waiter.hpp"
+#include "kernels/device/device.hpp"
+
+namespace muster::collectives::shm {
+
+/// Which of a rank's numbers: see LaneControl.
+enum class Counter { done, staged, reduced, used };
+
+/// This rank's end of one lane: meetings with the other ranks, and the memory it may use there.
+///
+/// A call is a *round*: open() it, arrive() with its signature and up to kInlineBytes of payload,
+/// meet() the others (their signatures are compared, their payloads readable), and where others
+/// read or write this rank's own memory, leave() together. Every rank counts rounds alike.
+///
+/// What a rank writes before arrive() or post() is seen by a peer after meet() or wait() for it.
+///
+/// One thread at a time.
+class Lane {
+ public:
+  /// `device` reduces and copies; used by this lane's thread alone while a call runs.
+  Lane(const Group& group, int number, kernels::Device& device);
+
+  const Group& group() const noexcept { return group_; }
+  int rank() const noexcept { return group_.rank; }
+  int size() const noexcept { return group_.size; }
+  kernels::Device& device() const noexcept { return device_; }
+
+  /// Begins a round. The deadline runs from here unless one is given.
+  void open(const Signature& signature, const CallOptions& options,
+            std::optional<Deadline> deadline = {});
+
+  /// Payload of this round: write mine before arrive(), read others' after meet().
+  std::span<std::byte, kInlineBytes> payload() noexcept { return arrive_line(rank()).payload; }
+  std::span<const std::byte, kInlineBytes> payload(int of_rank) const noexcept {
+    return arrive_line(of_rank).payload;
+  }
+  template <typename T>
+  T payload_as(int of_rank) const noexcept {
+    static_assert(sizeof(T) <= kInlineBytes);
+    T value;
+    std::memcpy(&value, payload(of_rank).data(), sizeof(T));
+    return value;
+  }
+  template <typename T>
+  void set_payload(const T& value) noexcept {
+    static_assert(sizeof(T) <= kInlineBytes);
+    std::memcpy(payload().data(), &value, sizeof(T));
+  }
+
+  void arrive() noexcept;
+  /// Waits for all; Error(invalid_argument) when a rank came with another call.
+  void meet();
+  /// Tells the others that I am done with their memory, and waits until all are done with mine.
+  void leave();
+
+  /// Sets one of my counters, which never go back.
+  void post(Counter counter, std::uint64_t value) noexcept;
+  void wait(Counter counter, std::uint64_t value, int peer) {
+    if (peer != rank()) waiter_.until(counter_of(peer, counter), value, peer);
+  }
+  void wait_all(Counter counter, std::uint64_t value);
+
+  std::uint64_t round() const noexcept { return current_.round; }
+  /// The first chunk of a staged call, counted over all calls of the lane, alike on every rank.
+  std::uint64_t take_chunks(std::uint64_t count) noexcept {
+    chunks_ += count;
+    return chunks_ - count;
+  }
+
+  /// Staging of `of_rank`: a slot for this round's small message; slots for chunks. [kMaxOneShot],
+  /// [kMaxChunk] bytes.
+  std::byte* one_shot_slot(int of_rank) const noexcept;
+  std::byte* chunk_slot(int of_rank, std::uint64_t chunk) const noexcept;
+  std::byte* result_slot(int of_rank, std::uint64_t chunk) const noexcept;
+
+  /// Lists of `size()` views for the reduction kernel, kept so that a call allocates nothing.
+  std::vector<ConstTensorView>& sources() noexcept { return sources_; }
+  std::vector<TensorView>& destinations() noexcept { return destinations_; }
+
+ private:
+  LaneControl& control(int of_rank) const noexcept {
+    return group_.control(of_rank).lanes[number_];
+  }
+  ArriveLine& arrive_line(int of_rank) const noexcept {
+    return control(of_rank).arrive[current_.round % 2];
+  }
+  const std::atomic<std::uint64_t>& counter_of(int of_rank, Counter counter) const noexcept;
+  std::byte* staging(int of_rank) const noexcept;
+  [[noreturn]] void throw_mismatch() const;
+
+  const Group& group_;
+  std::size_t number_;
+  kernels::Device& device_;
+  Waiter waiter_;
+  CurrentCall current_;
+  std::uint64_t chunks_ = 0;
+  std::vector<ConstTensorView> sources_;
+  std::vector<TensorView> destinations_;
+};
+
+}  // namespace muster::collectives::shm

@@ -1,0 +1,94 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "collectives/communicator.hpp"
+
+/// What lies where in a rank's segment: the memory that all its neighbours map.
+///
+///   0        control block          lines of 128 bytes, each written by its owner alone
+///   64 KiB   kept for the record of the last operations (4096 entries of 128 bytes and a page)
+///   2 MiB    staging                one part per lane
+///   64 MiB   heap                   symmetric memory, to the end of the segment
+///
+/// The file is sparse: what is never touched costs nothing.
+namespace muster::collectives::shm {
+
+inline constexpr std::size_t kKiB = 1024;
+inline constexpr std::size_t kMiB = 1024 * kKiB;
+inline constexpr std::size_t kHugePage = 2 * kMiB;
+
+/// Two cache lines: neighbouring lines are fetched in pairs, and nobody should fetch a line that
+/// another rank is writing.
+inline constexpr std::size_t kLine = 128;
+
+/// The lanes of callers and one more, on which symmetric memory is handed out.
+inline constexpr int kLanes = Communicator::kMaxLanes + 1;
+inline constexpr int kMemoryLane = Communicator::kMaxLanes;
+
+/// Payload that travels in the arrive line itself, so that a small message costs one cache line.
+inline constexpr std::size_t kInlineBytes = 40;
+
+/// "I have come to this round, with this call." Two of them per lane, used in turn: a rank may be
+/// one round ahead of another, never two, so the line of a round stays until all have read it.
+struct alignas(kLine) ArriveLine {
+  std::atomic<std::uint64_t> round{0};  // written last, with release
+  std::uint64_t signature = 0;
+  std::int64_t count = 0;
+  std::array<std::byte, kInlineBytes> payload{};
+};
+static_assert(offsetof(ArriveLine, payload) + kInlineBytes == 64, "one cache line for it all");
+
+/// A number that only grows.
+struct alignas(kLine) CounterLine {
+  std::atomic<std::uint64_t> value{0};
+};
+
+/// How far this rank is on one lane.
+struct LaneControl {
+  std::array<ArriveLine, 2> arrive;
+  CounterLine done;     // rounds after which this rank reads nobody's memory any more
+  CounterLine staged;   // chunks copied into this rank's staging
+  CounterLine reduced;  // chunks of which this rank has reduced its slice
+  CounterLine used;     // chunks whose results this rank has copied out
+};
+
+/// Sizes that all ranks must agree on: rank 0 chooses them, all read them there.
+struct alignas(kLine) Tuning {
+  std::uint64_t one_shot_bytes = 0;  // private buffers up to this are reduced by every rank
+  std::uint64_t chunk_bytes = 0;     // pieces of larger ones, a slice of each per rank
+};
+
+struct alignas(kLine) AbortReason {
+  std::array<char, 512> text{};
+};
+
+/// All zero bytes are a control block in which nothing has happened: a fresh file is ready for use.
+struct ControlBlock {
+  CounterLine departed;  // 1: this rank has left the group in good order
+  CounterLine aborted;   // 1 + number of the rank that aborted; any rank sets it, once
+  AbortReason reason;    // why this rank aborted; written before `aborted` anywhere
+  Tuning tuning;
+  std::array<LaneControl, kLanes> lanes;
+};
+
+static_assert(std::atomic<std::uint64_t>::is_always_lock_free,
+              "atomics must work between processes");
+
+inline constexpr std::size_t kRecordOffset = 64 * kKiB;
+inline constexpr std::size_t kStagingOffset = kHugePage;
+static_assert(sizeof(ControlBlock) <= kRecordOffset);
+
+/// A lane's staging: two slots for whole small messages, then two slots of a chunk of inputs and a
+/// chunk of results each.
+inline constexpr std::size_t kMaxOneShot = 512 * kKiB;
+inline constexpr std::size_t kMaxChunk = 1 * kMiB;
+inline constexpr std::size_t kChunkSlots = 2;
+inline constexpr std::size_t kLaneStaging = 2 * kMaxOneShot + kChunkSlots * 2 * kMaxChunk + kMiB;
+inline constexpr std::size_t kHeapOffset = 64 * kMiB;
+static_assert(kStagingOffset + kLanes * kLaneStaging <= kHeapOffset);
+
+}  // namespace muster::collectives::shm

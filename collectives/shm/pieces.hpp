@@ -1,0 +1,83 @@
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+#include "collectives/shm/lane.hpp"
+#include "kernels/base/tensor_view.hpp"
+
+namespace muster::collectives::shm {
+
+/// Elements [begin, begin + count) of a vector.
+struct Piece {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+};
+
+/// The share of `rank` when `total` elements are dealt out in whole cache lines: the first ranks
+/// get equal shares, the last what is left (perhaps nothing).
+inline Piece slice_of(std::int64_t total, Dtype dtype, int rank, int size) noexcept {
+  const auto line = static_cast<std::int64_t>(64 / size_of(dtype));
+  const std::int64_t even = (total + size - 1) / size;
+  const std::int64_t share = (even + line - 1) / line * line;
+  const std::int64_t begin = std::min(total, share * rank);
+  return {begin, std::min(share, total - begin)};
+}
+
+/// A vector of `total` elements cut into chunks of `length`, numbered as the lane counts chunks.
+class Chunks {
+ public:
+  Chunks(Lane& lane, std::int64_t total, std::int64_t length)
+      : total_(total),
+        length_(length),
+        count_(static_cast<std::uint64_t>((total + length - 1) / length)),
+        first_(lane.take_chunks(count_)) {}
+
+  std::uint64_t begin() const noexcept { return first_; }
+  std::uint64_t end() const noexcept { return first_ + count_; }
+  Piece piece(std::uint64_t chunk) const noexcept {
+    const std::int64_t begin = static_cast<std::int64_t>(chunk - first_) * length_;
+    return {begin, std::min(length_, total_ - begin)};
+  }
+
+ private:
+  std::int64_t total_;
+  std::int64_t length_;
+  std::uint64_t count_;
+  std::uint64_t first_;
+};
+
+/// Where a rank's views begin in its segment, as it tells the others; kPrivate when elsewhere.
+struct Places {
+  static constexpr std::uint64_t kPrivate = ~std::uint64_t{0};
+
+  std::uint64_t in = kPrivate;
+  std::uint64_t out = kPrivate;
+};
+
+Places places_of(const Group& group, const Call& call) noexcept;
+
+/// Tells the others where this rank's views are, and meets them.
+void meet_with_places(Lane& lane, const Call& call);
+/// After that: do all inputs lie in symmetric memory, and where does that of `rank` begin?
+bool all_inputs_are_symmetric(const Lane& lane) noexcept;
+const std::byte* input_of(const Lane& lane, int rank) noexcept;
+
+/// Element `index` of a vector that begins at `data`.
+template <typename Byte>
+Byte* element(Byte* data, Dtype dtype, std::int64_t index) noexcept {
+  return data + index * static_cast<std::int64_t>(size_of(dtype));
+}
+
+inline std::size_t bytes_of(const Piece& piece, Dtype dtype) noexcept {
+  return static_cast<std::size_t>(piece.count) * size_of(dtype);
+}
+
+/// Above this a message is larger than the caches and its result is not read soon.
+inline constexpr std::size_t kStreamingBytes = 8 * kMiB;
+
+/// dst[0 .. bytes) = src[0 .. bytes), by all threads of the lane's device when it is long.
+void copy(Lane& lane, std::byte* dst, const std::byte* src, std::size_t bytes, bool streaming);
+
+}  // namespace muster::collectives::shm

@@ -1,0 +1,91 @@
+#include "collectives/shm/staged_all_reduce.hpp"
+
+#include <array>
+
+#include "kernels/ops/reduce.hpp"
+
+namespace muster::collectives::shm {
+
+void StagedAllReduce::begin() {
+  const auto width = static_cast<std::int64_t>(size_of(call_.in.dtype));
+  const auto chunk_bytes = static_cast<std::int64_t>(lane_.group().tuning.chunk_bytes);
+  chunks_.emplace(lane_, call_.in.count(), chunk_bytes / width);
+  next_to_stage_ = chunks_->begin();
+}
+
+void StagedAllReduce::start() {
+  begin();
+  stage(next_to_stage_++);
+}
+
+void StagedAllReduce::finish() {
+  if (!chunks_) begin();
+  const std::uint64_t end = chunks_->end();
+  if (next_to_stage_ == chunks_->begin()) stage(next_to_stage_++);
+  for (std::uint64_t chunk = chunks_->begin(); chunk < end; ++chunk) {
+    if (next_to_stage_ < end) stage(next_to_stage_++);
+    reduce(chunk);
+    gather(chunk);
+  }
+}
+
+Piece StagedAllReduce::slice(std::uint64_t chunk, int rank) const noexcept {
+  return slice_of(chunks_->piece(chunk).count, call_.in.dtype, rank, lane_.size());
+}
+
+std::byte* StagedAllReduce::output(std::uint64_t chunk, const Piece& slice) const noexcept {
+  return element(call_.out.data, call_.out.dtype, chunks_->piece(chunk).begin + slice.begin);
+}
+
+void StagedAllReduce::stage(std::uint64_t chunk) {
+  // Whoever has reduced the chunk that lay here before needs it no more.
+  if (chunk >= kChunkSlots) lane_.wait_all(Counter::reduced, chunk + 1 - kChunkSlots);
+  const Dtype dtype = call_.in.dtype;
+  const std::byte* const in = element(call_.in.data, dtype, chunks_->piece(chunk).begin);
+  std::byte* const slot = lane_.chunk_slot(lane_.rank(), chunk);
+  for (int step = 1; step < lane_.size(); ++step) {
+    const Piece theirs = slice(chunk, (lane_.rank() + step) % lane_.size());
+    copy(lane_, element(slot, dtype, theirs.begin), element(in, dtype, theirs.begin),
+         static_cast<std::size_t>(theirs.count) * size_of(dtype), false);
+  }
+  lane_.post(Counter::staged, chunk + 1);
+}
+
+void StagedAllReduce::reduce(std::uint64_t chunk) {
+  if (chunk >= kChunkSlots) lane_.wait_all(Counter::used, chunk + 1 - kChunkSlots);
+  lane_.wait_all(Counter::staged, chunk + 1);
+  const Dtype dtype = call_.in.dtype;
+  const Piece mine = slice(chunk, lane_.rank());
+  if (mine.count > 0) {
+    auto& sources = lane_.sources();
+    for (int rank = 0; rank < lane_.size(); ++rank) {
+      const std::byte* const data =
+          rank == lane_.rank()
+              ? element(call_.in.data, dtype, chunks_->piece(chunk).begin + mine.begin)
+              : element(lane_.chunk_slot(rank, chunk), dtype, mine.begin);
+      sources[static_cast<std::size_t>(rank)] = {data, dtype, 1, mine.count};
+    }
+    std::byte* const result = element(lane_.result_slot(lane_.rank(), chunk), dtype, mine.begin);
+    const std::array<TensorView, 2> destinations = {
+        TensorView(result, dtype, 1, mine.count),
+        TensorView(output(chunk, mine), dtype, 1, mine.count)};
+    kernels::reduce(lane_.device(),
+                    {.destinations = destinations, .sources = sources, .op = call_.op});
+  }
+  lane_.post(Counter::reduced, chunk + 1);
+}
+
+void StagedAllReduce::gather(std::uint64_t chunk) {
+  const Dtype dtype = call_.in.dtype;
+  const bool is_streaming = call_.in.data != call_.out.data && call_.in.bytes() > kStreamingBytes;
+  for (int step = 1; step < lane_.size(); ++step) {
+    const int peer = (lane_.rank() + step) % lane_.size();
+    const Piece theirs = slice(chunk, peer);
+    lane_.wait(Counter::reduced, chunk + 1, peer);
+    copy(lane_, output(chunk, theirs), element(lane_.result_slot(peer, chunk), dtype, theirs.begin),
+         static_cast<std::size_t>(theirs.count) * size_of(dtype), is_streaming);
+  }
+  lane_.post(Counter::used, chunk + 1);
+}
+
+}  // namespace muster::collectives::shm

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+
+#include "collectives/call.hpp"
+#include "collectives/shm/lane.hpp"
+#include "collectives/shm/pieces.hpp"
+
+namespace muster::collectives::shm {
+
+/// All-reduce of private buffers, in chunks. Per chunk c, n ranks, rank j's slice is 1/n of it:
+///
+///   stage   copy the others' slices of my input to my staging          (n-1)/n read + written
+///   reduce  my slice of n inputs -> my result slot and my output       1 read + 2/n written
+///   gather  the others' slices from their result slots to my output    (n-1)/n read + written
+///
+/// My own slice is never copied: 5 - 2/n bytes moved per byte and rank. Two chunks are in flight,
+/// so that a rank stages chunk c + 1 while others still reduce chunk c:
+///
+///   time ->   stage 0 | stage 1 . reduce 0 | stage 2 . gather 0 . reduce 1 | …
+///
+/// A slot is written again only when the counters say that its last readers are through.
+class StagedAllReduce {
+ public:
+  StagedAllReduce(Lane& lane, const Call& call) : lane_(lane), call_(call) {}
+
+  /// Copies what goes into staging first. Optional, before the ranks have met.
+  void start();
+  /// The rest, after they have met.
+  void finish();
+
+ private:
+  void begin();
+  void stage(std::uint64_t chunk);
+  void reduce(std::uint64_t chunk);
+  void gather(std::uint64_t chunk);
+  Piece slice(std::uint64_t chunk, int rank) const noexcept;
+  std::byte* output(std::uint64_t chunk, const Piece& slice) const noexcept;
+
+  Lane& lane_;
+  const Call& call_;
+  std::optional<Chunks> chunks_;
+  std::uint64_t next_to_stage_ = 0;
+};
+
+}  // namespace muster::collectives::shm

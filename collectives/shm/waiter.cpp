@@ -1,0 +1,112 @@
+#include "collectives/shm/waiter.hpp"
+
+#include <chrono>
+#include <cstring>
+#include <thread>
+
+#include <fmt/format.h>
+#include <sched.h>
+
+#include "kernels/base/error.hpp"
+
+namespace muster::collectives::shm {
+namespace {
+
+using Clock = Deadline::Clock;
+
+// How often the world outside is looked at: a system call each time.
+constexpr auto kCheckInterval = std::chrono::milliseconds(2);
+// Sleeps are short against what has been waited already.
+constexpr auto kShortSleep = std::chrono::microseconds(50);
+constexpr auto kLongSleep = std::chrono::milliseconds(1);
+constexpr double kLongWait = 0.1;
+
+double seconds(Clock::duration time) {
+  return std::chrono::duration<double>(time).count();
+}
+
+}  // namespace
+
+void Waiter::until_slowly(const Goal& goal) {
+  const Clock::time_point start = Clock::now();
+  if (!call_.deadline) call_.deadline = deadline_of(call_.options);
+  Clock::time_point next_check = start + kCheckInterval;
+  double waited_s = 0.0;
+  while (!goal.is_reached()) {
+    give_way(waited_s);
+    const Clock::time_point now = Clock::now();
+    waited_s = seconds(now - start);
+    if (aborted_by() != 0) throw_aborted();
+    if (now >= call_.deadline->when() && !goal.is_reached()) throw_timeout(goal, waited_s);
+    if (now < next_check) continue;
+    check_peers(goal);
+    next_check = now + kCheckInterval;
+  }
+}
+
+void Waiter::give_way(double waited_s) const {
+  if (waited_s < group_.policy.yield_s) {
+    ::sched_yield();
+  } else if (waited_s < kLongWait) {
+    std::this_thread::sleep_for(kShortSleep);
+  } else {
+    std::this_thread::sleep_for(kLongSleep);
+  }
+}
+
+// A peer that has left or ended may have done its part before: look again before blaming it. Those
+// that ended without leaving are the cause where others then leave, so they are looked for first.
+void Waiter::check_peers(const Goal& goal) {
+  const auto has_left = [this](int rank) {
+    return group_.control(rank).departed.value.load(std::memory_order_acquire) != 0;
+  };
+  const bool has_any_ended = ::poll(polls_.data(), polls_.size(), 0) > 0;
+  for (int rank = 0; has_any_ended && rank < group_.size; ++rank) {
+    const bool has_ended = polls_[static_cast<std::size_t>(rank)].revents != 0;
+    if (has_ended && !has_left(rank) && !goal.is_reached()) throw_lost(rank, "has ended");
+  }
+  if (has_left(goal.peer) && !goal.is_reached()) throw_lost(goal.peer, "has left the group");
+}
+
+std::string Waiter::describe_call() const {
+  const std::string_view name = call_.options.label;
+  const std::string label = name.empty() ? std::string() : fmt::format(" \"{}\"", name);
+  return fmt::format("{}{} (group {}, lane {}, seq {})", to_string(call_.signature), label,
+                     group_.name, lane_, call_.signature.sequence());
+}
+
+void Waiter::throw_aborted() const {
+  const int by = static_cast<int>(aborted_by()) - 1;
+  const auto& text = group_.control(by).reason.text;
+  throw Error(ErrorCode::peer_lost,
+              fmt::format("{} aborted the group: {}; this rank was in {}", group_.describe(by),
+                          std::string_view(text.data(), ::strnlen(text.data(), text.size())),
+                          describe_call()));
+}
+
+void Waiter::throw_lost(int peer, std::string_view how) const {
+  throw Error(ErrorCode::peer_lost,
+              fmt::format("{} {} during {}", group_.describe(peer), how, describe_call()));
+}
+
+void Waiter::throw_timeout(const Goal& goal, double waited_s) const {
+  throw Error(
+      ErrorCode::timeout,
+      fmt::format("{} waited {:.1f} s (limit {} s) for {}; not there yet: {}; see what they "
+                  "are busy with, or raise the limit",
+                  describe_call(), waited_s, call_.options.timeout_s, group_.describe(goal.peer),
+                  ranks_not_here()));
+}
+
+std::string Waiter::ranks_not_here() const {
+  std::string ranks;
+  for (int rank = 0; rank < group_.size; ++rank) {
+    const auto& lane = group_.control(rank).lanes[static_cast<std::size_t>(lane_)];
+    const auto& line = lane.arrive[call_.round % 2];
+    if (line.round.load(std::memory_order_acquire) >= call_.round) continue;
+    ranks += fmt::format("{}{}", ranks.empty() ? "rank " : ", ", rank);
+  }
+  return ranks.empty() ? "nobody, all have come to this call" : ranks;
+}
+
+}  // namespace muster::collectives::shm

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <poll.h>
+
+#include "collectives/shm/group.hpp"
+#include "collectives/signature.hpp"
+#include "kernels/base/deadline.hpp"
+
+namespace muster::collectives::shm {
+
+/// The call that a lane is busy with, as its waits need to know it.
+struct CurrentCall {
+  Signature signature;
+  CallOptions options;
+  std::optional<Deadline> deadline = {};  // unset until somebody needs it: reading the clock costs
+  std::uint64_t round = 0;                // of the lane; see ArriveLine
+};
+
+/// Waits of one lane. Each ends in one of four ways: the number is reached, or an Error: the group
+/// was aborted (peer_lost with the reason), a peer has ended or left (peer_lost), or the call's
+/// deadline has passed (timeout). The last three are noticed within some milliseconds.
+///
+/// One thread at a time.
+class Waiter {
+ public:
+  Waiter(const Group& group, int lane)
+      : group_(group), lane_(lane), polls_(group.watch.poll_set()) {}
+
+  /// From now on waits belong to `call`. Throws at once if the group was aborted.
+  void begin(const CurrentCall& call) {
+    call_ = call;
+    if (aborted_by() != 0) throw_aborted();
+  }
+
+  /// Returns once `counter`, which rank `peer` counts up, is `value` or more.
+  void until(const std::atomic<std::uint64_t>& counter, std::uint64_t value, int peer) {
+    for (int i = group_.policy.polls; i > 0; --i) {
+      if (counter.load(std::memory_order_acquire) >= value) return;
+      __builtin_ia32_pause();
+    }
+    until_slowly({counter, value, peer});
+  }
+
+  /// "all_reduce f32[64] "label" (group world, lane 0, seq 12)"
+  std::string describe_call() const;
+
+ private:
+  struct Goal {
+    const std::atomic<std::uint64_t>& counter;
+    std::uint64_t value;
+    int peer;
+
+    bool is_reached() const noexcept { return counter.load(std::memory_order_acquire) >= value; }
+  };
+
+  std::uint64_t aborted_by() const noexcept {
+    return group_.control(group_.rank).aborted.value.load(std::memory_order_acquire);
+  }
+  void until_slowly(const Goal& goal);
+  void give_way(double waited_s) const;
+  void check_peers(const Goal& goal);
+  std::string ranks_not_here() const;
+  [[noreturn]] void throw_aborted() const;
+  [[noreturn]] void throw_lost(int peer, std::string_view how) const;
+  [[noreturn]] void throw_timeout(const Goal& goal, double waited_s) const;
+
+  const Group& group_;
+  int lane_;
+  std::vector<pollfd> polls_;
+  CurrentCall call_;
+};
+
+}  // namespace muster::collectives::shm

@@ -1,0 +1,82 @@
+#include "runtime/probe/ops.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/ops/elementwise.hpp"
+
+namespace muster::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+void run_timed(const BoundList& bound, const std::vector<std::size_t>& chosen,
+               std::vector<double>& least) {
+  Clock::time_point begin = Clock::now();
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    bound.ops()[chosen[i]]();
+    const Clock::time_point end = Clock::now();
+    least[i] = std::min(least[i], seconds_between(begin, end));
+    begin = end;
+  }
+}
+
+void record_matmul_rate(const List& list, const Op& op, double seconds, DeviceProfile& profile) {
+  const double flops = op.kind->cost(list, op).flops;
+  if (flops == 0.0 || !op.kind->name().starts_with("linear")) return;
+  double& rate = profile.matmul_flops[list.value(op.inputs[0]).dtype];
+  rate = std::max(rate, flops / seconds);
+}
+
+}  // namespace
+
+void measure_ops(const List& list, const BoundList& bound,
+                 const std::function<bool(std::size_t)>& is_chosen, double budget_s,
+                 DeviceProfile& profile) {
+  std::vector<std::size_t> chosen;
+  for (std::size_t i = 0; i < list.ops.size(); ++i) {
+    if (is_chosen(i)) chosen.push_back(i);
+  }
+  std::vector<double> least(chosen.size(), std::numeric_limits<double>::infinity());
+  for (const std::size_t i : chosen) bound.ops()[i]();
+  const Clock::time_point begin = Clock::now();
+  do {
+    run_timed(bound, chosen, least);
+  } while (seconds_between(begin, Clock::now()) < budget_s);
+
+  std::map<std::string, std::pair<double, int>> sums;
+  for (std::size_t i = 0; i < chosen.size(); ++i) {
+    const Op& op = list.ops[chosen[i]];
+    auto& [sum, count] = sums[op_key(list, op)];
+    sum += least[i];
+    ++count;
+    record_matmul_rate(list, op, least[i], profile);
+  }
+  for (const auto& [key, sum] : sums) profile.op_seconds[key] = sum.first / sum.second;
+}
+
+double measure_memory(kernels::Device& device, std::size_t bytes) {
+  const Memory a = device.memory().allocate(bytes, "the memory probe");
+  const Memory b = device.memory().allocate(bytes, "the memory probe");
+  const auto count = static_cast<std::int64_t>(bytes / sizeof(float));
+  const TensorView sum(a.data(), Dtype::f32, 1, count);
+  const TensorView addend(b.data(), Dtype::f32, 1, count);
+  double least = std::numeric_limits<double>::infinity();
+  for (int repeat = 0; repeat < 4; ++repeat) {
+    const Clock::time_point begin = Clock::now();
+    kernels::accumulate(device, {.sum = sum, .addend = addend});
+    least = std::min(least, seconds_between(begin, Clock::now()));
+  }
+  return 3.0 * static_cast<double>(bytes) / least;
+}
+
+}  // namespace muster::runtime

@@ -1,0 +1,79 @@
+#include <memory>
+#include <utility>
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "collectives/backends.hpp"
+#include "collectives/shm/shm_communicator.hpp"
+#include "tests/collectives/rank_threads.hpp"
+#include "tests/support/memory_store.hpp"
+
+namespace muster::collectives {
+namespace {
+
+constexpr std::size_t kSegment = 256 << 20;
+
+Deadline soon() {
+  return Deadline::after_seconds(60.0);
+}
+
+// The back end of that name as a job makes it, by way of a store.
+BackendUnderTest by_name(const std::string& name) {
+  const auto make_group = [name](int ranks, int cores_per_rank) -> MakeRank {
+    auto store = std::make_shared<MemoryStore>();
+    return [=](int rank, kernels::Device& device) {
+      GroupSpec group;
+      group.name = "test";
+      group.rank = rank;
+      group.size = ranks;
+      group.hosts.assign(static_cast<std::size_t>(ranks), "here");
+      group.cores_per_rank = cores_per_rank;
+      group.symmetric_limit = kSegment;
+      return create_communicator(name, group, *store, device, soon());
+    };
+  };
+  return {.name = name, .make_group = make_group, .serves_many = name != "self"};
+}
+
+// Shared memory where all ranks use one mapping: the thread sanitizer sees only conflicts at one
+// address, so it can judge the protocol here and not where each rank has a mapping of its own.
+BackendUnderTest shm_in_one_mapping() {
+  const auto make_group = [](int ranks, int cores_per_rank) -> MakeRank {
+    const std::size_t bytes = kSegment * static_cast<std::size_t>(ranks);
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const std::shared_ptr<std::byte> memory(static_cast<std::byte*>(at),
+                                            [bytes](std::byte* data) { ::munmap(data, bytes); });
+    return [=](int rank, kernels::Device& device) -> std::unique_ptr<Communicator> {
+      const auto size = static_cast<std::size_t>(ranks);
+      shm::Group group;
+      group.name = "test";
+      group.rank = rank;
+      group.size = ranks;
+      group.peers.assign(size, {::getpid(), "here"});
+      group.segments = shm::Segments::over(memory.get(), kSegment);
+      group.watch = shm::PeerWatch(std::vector<pid_t>(size, ::getpid()));
+      group.policy = shm::WaitPolicy::of(cores_per_rank);
+      return std::make_unique<shm::ShmCommunicator>(std::move(group), cores_per_rank, device,
+                                                    soon());
+    };
+  };
+  return {.name = "shm_in_one_mapping", .make_group = make_group};
+}
+
+}  // namespace
+
+std::vector<BackendUnderTest> all_backends() {
+  return {by_name("self"), by_name("shm"), shm_in_one_mapping()};
+}
+
+std::vector<BackendUnderTest> backends_of_many() {
+  std::vector<BackendUnderTest> many;
+  for (BackendUnderTest& backend : all_backends()) {
+    if (backend.serves_many) many.push_back(std::move(backend));
+  }
+  return many;
+}
+
+}  // namespace muster::collectives

@@ -1,0 +1,216 @@
+#include <array>
+#include <atomic>
+#include <chrono>
+#include <latch>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "collectives/communicator.hpp"
+#include "tests/collectives/rank_threads.hpp"
+#include "tests/support/error_text.hpp"
+
+/// How a group fails, whatever its back end: on all ranks, in time, and saying why.
+namespace muster::collectives {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+class GroupErrors : public testing::TestWithParam<BackendUnderTest> {
+ protected:
+  void as_each_rank(int ranks, const std::function<void(Communicator&)>& body) const {
+    RankThreads{.backend = GetParam(), .ranks = ranks}.run(body);
+  }
+};
+
+TensorView view_of(std::vector<float>& data) {
+  return vector_view(data.data(), static_cast<std::int64_t>(data.size()));
+}
+void all_reduce(Communicator& group, std::vector<float>& data, ReduceOp op = ReduceOp::sum) {
+  group.all_reduce(view_of(data), view_of(data), op).wait();
+}
+
+TEST_P(GroupErrors, DifferentCallsAreNamedOnAllRanks) {
+  for (const std::size_t n : {std::size_t{4}, std::size_t{64}, std::size_t{1} << 20}) {
+    as_each_rank(3, [n](Communicator& group) {
+      std::vector<float> data(n);
+      all_reduce(group, data);
+
+      const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+        if (group.rank() == 1) {
+          group.broadcast(view_of(data), 0).wait();
+        } else {
+          all_reduce(group, data);
+        }
+      });
+
+      EXPECT_THAT(text, HasSubstr(fmt::format(
+                            "seq 1: rank 0 all_reduce f32[{}], rank 1 broadcast f32[{}]", n, n)));
+      EXPECT_THAT(text, HasSubstr("group test, lane 0"));
+    });
+  }
+}
+
+TEST_P(GroupErrors, DifferentCountsAreNamedOnAllRanks) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> data(group.rank() == 0 ? 2 : 100000);
+
+    const std::string text =
+        error_text(ErrorCode::invalid_argument, [&] { all_reduce(group, data); });
+
+    EXPECT_THAT(text, HasSubstr("seq 0: rank 0 all_reduce f32[2], rank 1 all_reduce f32[100000]"));
+  });
+}
+
+TEST_P(GroupErrors, DifferentDtypesAreNamedOnAllRanks) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> data(16);
+    TensorView view = view_of(data);
+    if (group.rank() == 1) view.dtype = Dtype::i32;
+
+    const std::string text = error_text(
+        ErrorCode::invalid_argument, [&] { group.all_reduce(view, view, ReduceOp::sum).wait(); });
+
+    EXPECT_THAT(text, HasSubstr("seq 0: rank 0 all_reduce f32[16], rank 1 all_reduce i32[16]"));
+  });
+}
+
+TEST_P(GroupErrors, DifferentOpsAreNamedOnAllRanks) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> data(5000);
+
+    const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+      all_reduce(group, data, group.rank() == 0 ? ReduceOp::sum : ReduceOp::max);
+    });
+
+    EXPECT_THAT(text,
+                HasSubstr("rank 0 all_reduce f32[5000] sum, rank 1 all_reduce f32[5000] max"));
+  });
+}
+
+TEST_P(GroupErrors, DifferentRootsAreNamedOnAllRanks) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> data(8);
+
+    const std::string text = error_text(
+        ErrorCode::invalid_argument, [&] { group.broadcast(view_of(data), group.rank()).wait(); });
+
+    EXPECT_THAT(text, HasSubstr("rank 0 broadcast f32[8] root 0, rank 1 broadcast f32[8] root 1"));
+  });
+}
+
+TEST_P(GroupErrors, ASkippedCallIsNoticedAtTheNext) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> none;
+    std::vector<float> data(8);
+    if (group.rank() == 0) all_reduce(group, none);
+
+    const std::string text =
+        error_text(ErrorCode::invalid_argument, [&] { all_reduce(group, data); });
+
+    EXPECT_THAT(text, HasSubstr("rank 0 seq 1 all_reduce f32[8], rank 1 seq 0 all_reduce f32[8]"));
+  });
+}
+
+TEST_P(GroupErrors, AfterAMismatchEveryCallThrowsIt) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> data(group.rank() == 0 ? 8 : 9);
+    const std::string first =
+        error_text(ErrorCode::invalid_argument, [&] { all_reduce(group, data); });
+
+    const std::string again = error_text(ErrorCode::invalid_argument, [&] { group.barrier(); });
+
+    EXPECT_EQ(first, again);
+  });
+}
+
+TEST_P(GroupErrors, ZeroElementsKeepTheSequenceInStep) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> none;
+    std::vector<float> data = {1.0F, 2.0F};
+    for (int i = 0; i < 7; ++i) {
+      all_reduce(group, none);
+      group.all_gather(view_of(none), view_of(none)).wait();
+      group.broadcast(view_of(none), 0).wait();
+      all_reduce(group, data);
+    }
+
+    EXPECT_EQ(data, (std::vector<float>{128.0F, 256.0F}));
+  });
+}
+
+TEST_P(GroupErrors, ARankThatDoesNotComeIsNamedAtTheDeadline) {
+  std::latch have_waited(2);
+  as_each_rank(3, [&](Communicator& group) {
+    if (group.rank() == 1) {
+      have_waited.wait();
+      return;
+    }
+    std::vector<float> data(64);
+    const CallOptions options{.label = "gradients of block 3", .timeout_s = 0.2};
+
+    const std::string text = error_text(ErrorCode::timeout, [&] {
+      group.all_reduce(view_of(data), view_of(data), ReduceOp::sum, options).wait();
+    });
+
+    have_waited.count_down();
+    EXPECT_THAT(text, AllOf(HasSubstr("all_reduce f32[64] \"gradients of block 3\""),
+                            HasSubstr("limit 0.2 s"), HasSubstr("not there yet: rank 1;")));
+  });
+}
+
+TEST_P(GroupErrors, AbortWakesAllWhoWaitWithItsReason) {
+  using Clock = std::chrono::steady_clock;
+  std::atomic<Clock::rep> aborted_at{0};
+  as_each_rank(3, [&](Communicator& group) {
+    if (group.rank() == 2) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(150));
+      aborted_at = Clock::now().time_since_epoch().count();
+      group.abort("the disk is full");
+      return;
+    }
+    std::vector<float> data(64);
+
+    const std::string text = error_text(ErrorCode::peer_lost, [&] { all_reduce(group, data); });
+
+    const Clock::duration taken = Clock::now().time_since_epoch() - Clock::duration(aborted_at);
+    EXPECT_THAT(text, AllOf(HasSubstr("rank 2"), HasSubstr("the disk is full"),
+                            HasSubstr("all_reduce f32[64]")));
+    EXPECT_LT(taken, std::chrono::seconds(2));
+  });
+}
+
+TEST_P(GroupErrors, AbortIsSeenByCallsThatComeLater) {
+  as_each_rank(2, [&](Communicator& group) {
+    if (group.rank() == 0) group.abort("not needed any more");
+    std::vector<float> data(64);
+
+    const std::string text = error_text(ErrorCode::peer_lost, [&] {
+      for (;;) all_reduce(group, data);
+    });
+
+    EXPECT_THAT(text, HasSubstr("not needed any more"));
+  });
+}
+
+TEST_P(GroupErrors, ARankThatLeavesIsNamedByThoseWhoWaitForIt) {
+  as_each_rank(2, [](Communicator& group) {
+    if (group.rank() == 0) return;
+    std::vector<float> data(64);
+
+    const std::string text = error_text(ErrorCode::peer_lost, [&] { all_reduce(group, data); });
+
+    EXPECT_THAT(text, AllOf(HasSubstr("rank 0"), HasSubstr("left"), HasSubstr("all_reduce")));
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, GroupErrors, testing::ValuesIn(backends_of_many()),
+                         [](const auto& test) { return test.param.name; });
+
+}  // namespace
+}  // namespace muster::collectives

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <exception>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <gtest/gtest.h>
+
+#include "collectives/communicator.hpp"
+#include "kernels/devices.hpp"
+
+namespace muster::collectives {
+
+/// Makes the communicator of one rank of a group; called by the rank's own thread.
+using MakeRank = std::function<std::unique_ptr<Communicator>(int rank, kernels::Device& device)>;
+
+/// A back end as the conformance suite sees it. To join the suite is to be in all_backends().
+struct BackendUnderTest {
+  std::string name;
+  /// What the ranks of one new group share.
+  std::function<MakeRank(int ranks, int cores_per_rank)> make_group;
+  bool serves_many = true;
+};
+
+std::vector<BackendUnderTest> all_backends();
+/// Those that serve more than one rank.
+std::vector<BackendUnderTest> backends_of_many();
+
+/// Runs `body` as every rank of a group, each in a thread with its own communicator and device. An
+/// exception that leaves it is a failure of the test.
+struct RankThreads {
+  const BackendUnderTest& backend;
+  int ranks = 2;
+  int cores_per_rank = 0;
+
+  void run(const std::function<void(Communicator&)>& body) const {
+    const MakeRank make = backend.make_group(ranks, cores_per_rank);
+    std::vector<std::jthread> threads;
+    for (int rank = 0; rank < ranks; ++rank) {
+      threads.emplace_back([&make, &body, rank] {
+        try {
+          const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
+          const auto communicator = make(rank, *device);
+          body(*communicator);
+        } catch (const std::exception& error) {
+          ADD_FAILURE() << "rank " << rank << ": " << error.what();
+        }
+      });
+    }
+  }
+};
+
+}  // namespace muster::collectives

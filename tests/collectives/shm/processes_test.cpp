@@ -1,0 +1,203 @@
+#include <chrono>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "collectives/backends.hpp"
+#include "kernels/devices.hpp"
+#include "tests/collectives/rank_processes.hpp"
+#include "tests/support/memory_store.hpp"
+
+/// The shm back end among real processes: results, and what is seen of one that dies.
+namespace muster::collectives {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using Clock = std::chrono::steady_clock;
+
+// A rank's device and group, made in its process.
+struct Rank {
+  Rank(MemoryStore& store, int rank, int ranks, int cores_per_rank = 0)
+      : device(kernels::open_device("cpu", kernels::DeviceOptions())) {
+    GroupSpec spec;
+    spec.name = "world";
+    spec.rank = rank;
+    spec.size = ranks;
+    spec.hosts.assign(static_cast<std::size_t>(ranks), "hosta");
+    spec.cores_per_rank = cores_per_rank;
+    spec.symmetric_limit = std::size_t{1} << 30;
+    group = create_communicator("auto", spec, store, *device, Deadline::after_seconds(30.0));
+  }
+
+  std::unique_ptr<kernels::Device> device;
+  std::unique_ptr<Communicator> group;
+};
+
+// Shared objects with names: what a crash could leave behind.
+std::set<std::string> named_objects() {
+  std::set<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/shm")) {
+    names.insert(entry.path().string());
+  }
+  std::ifstream sockets("/proc/net/unix");
+  for (std::string line; std::getline(sockets, line);) {
+    const std::size_t name = line.find("@muster-");
+    if (name != std::string::npos) names.insert(line.substr(name));
+  }
+  return names;
+}
+
+std::string all_reduce_many(Communicator& group, std::int64_t count) {
+  const Memory memory = group.memory().allocate(static_cast<std::size_t>(count) * 4, "data");
+  auto* const shared = reinterpret_cast<float*>(memory.data());
+  std::vector<float> own(static_cast<std::size_t>(count));
+  for (float* const data : {shared, own.data()}) {
+    for (int round = 0; round < 20; ++round) {
+      for (std::int64_t i = 0; i < count; ++i) {
+        data[i] = static_cast<float>((i + round) % 100 + group.rank());
+      }
+      const TensorView view = vector_view(data, count);
+      group.all_reduce(view, view, ReduceOp::sum).wait();
+      const int ranks = group.size();
+      for (std::int64_t i = 0; i < count; ++i) {
+        const auto expected =
+            static_cast<float>(((i + round) % 100) * ranks + ranks * (ranks - 1) / 2);
+        if (data[i] != expected) return fmt::format("round {}: {} at {}", round, data[i], i);
+      }
+    }
+  }
+  return "right";
+}
+
+class ShmProcesses : public testing::TestWithParam<int> {};
+
+TEST_P(ShmProcesses, AllReduceOfEverySizeIsRight) {
+  const int ranks = GetParam();
+  MemoryStore store;
+  RankProcesses processes(ranks, [&](int rank) -> std::string {
+    const Rank me(store, rank, ranks);
+    for (const std::int64_t count : {2, 100, 5000, 70000, 400000}) {
+      const std::string outcome = all_reduce_many(*me.group, count);
+      if (outcome != "right") return fmt::format("{} elements, {}", count, outcome);
+    }
+    return "right";
+  });
+
+  for (int rank = 0; rank < ranks; ++rank) EXPECT_EQ(processes.last_words(rank), "right") << rank;
+}
+
+INSTANTIATE_TEST_SUITE_P(Ranks, ShmProcesses, testing::Values(2, 3, 8));
+
+// Ranks all_reduce for ever until one is killed; returns what the others say.
+class ShmDeath : public testing::Test {
+ protected:
+  static constexpr int kRanks = 3;
+
+  std::string reduce_for_ever(int rank, std::int64_t count, bool is_symmetric) {
+    const Rank me(store_, rank, kRanks);
+    const Memory memory = me.group->memory().allocate(static_cast<std::size_t>(count) * 4, "data");
+    std::vector<float> own(static_cast<std::size_t>(count));
+    float* const data = is_symmetric ? reinterpret_cast<float*>(memory.data()) : own.data();
+    const TensorView view = vector_view(data, count);
+    store_.add("running", 1);
+    const CallOptions options{.label = "gradients", .timeout_s = 20.0};
+    for (;;) me.group->all_reduce(view, view, ReduceOp::max, options).wait();
+  }
+
+  void kill_one_and_listen(std::int64_t count, bool is_symmetric) {
+    RankProcesses processes(kRanks,
+                            [&](int rank) { return reduce_for_ever(rank, count, is_symmetric); });
+    while (store_.add("running", 0) < kRanks) std::this_thread::sleep_for(kShort);
+    std::this_thread::sleep_for(kShort);
+
+    const Clock::time_point killed_at = Clock::now();
+    const std::string victim = fmt::format("rank 1 (pid {}, host hosta)", processes.pid(1));
+    processes.kill(1);
+    const std::string first = processes.last_words(0);
+    const std::string second = processes.last_words(2);
+
+    EXPECT_LT(Clock::now() - killed_at, std::chrono::seconds(5));
+    for (const std::string& words : {first, second}) {
+      EXPECT_THAT(words, AllOf(HasSubstr("peer lost"), HasSubstr(victim),
+                               HasSubstr(fmt::format("all_reduce f32[{}] \"gradients\"", count))));
+    }
+  }
+
+  static constexpr auto kShort = std::chrono::milliseconds(20);
+  MemoryStore store_;
+};
+
+TEST_F(ShmDeath, IsNamedWhenMessagesAreTiny) {
+  kill_one_and_listen(2, false);
+}
+TEST_F(ShmDeath, IsNamedWhenMessagesAreStaged) {
+  kill_one_and_listen(1000000, false);
+}
+TEST_F(ShmDeath, IsNamedWhenMessagesAreSymmetric) {
+  kill_one_and_listen(1000000, true);
+}
+
+TEST_F(ShmDeath, LeavesNothingBehind) {
+  const std::set<std::string> before = named_objects();
+  {
+    RankProcesses processes(kRanks, [&](int rank) { return reduce_for_ever(rank, 1000, true); });
+    while (store_.add("running", 0) < kRanks) std::this_thread::sleep_for(kShort);
+    for (int rank = 0; rank < kRanks; ++rank) processes.kill(rank);
+    for (int rank = 0; rank < kRanks; ++rank) processes.last_words(rank);
+  }
+
+  EXPECT_EQ(named_objects(), before);
+}
+
+TEST(ShmGroup, IsNotMadeWithoutARankAndSaysWhich) {
+  MemoryStore store;
+  RankProcesses processes(2, [&](int rank) -> std::string {
+    const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
+    GroupSpec spec;
+    spec.name = "data.0";
+    spec.rank = rank == 0 ? 0 : 2;
+    spec.size = 3;
+    spec.hosts.assign(3, "hosta");
+    create_communicator("shm", spec, store, *device, Deadline::after_seconds(0.3));
+    return "made";
+  });
+
+  EXPECT_THAT(processes.last_words(0),
+              AllOf(HasSubstr("timeout"), HasSubstr("rank 1 of group data.0")));
+  EXPECT_THAT(processes.last_words(1), AllOf(HasSubstr("timeout"), HasSubstr("comm/data.0/1/shm")));
+}
+
+TEST(ShmGroup, TakesTheSmallestLimitOfAllRanks) {
+  MemoryStore store;
+  RankProcesses processes(2, [&](int rank) -> std::string {
+    const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
+    GroupSpec spec;
+    spec.name = "world";
+    spec.rank = rank;
+    spec.size = 2;
+    spec.hosts.assign(2, "hosta");
+    spec.symmetric_limit = rank == 0 ? std::size_t{1} << 40 : std::size_t{128} << 20;
+    const auto group =
+        create_communicator("shm", spec, store, *device, Deadline::after_seconds(30.0));
+    group->memory().allocate(std::size_t{100} << 20, "too much");
+    return "allocated";
+  });
+
+  for (int rank = 0; rank < 2; ++rank) {
+    EXPECT_THAT(processes.last_words(rank),
+                AllOf(HasSubstr("out of memory: too much needs 104857600 bytes"),
+                      HasSubstr("limit 67108864")));
+  }
+}
+
+}  // namespace
+}  // namespace muster::collectives

@@ -1,0 +1,49 @@
+#!/usr/bin/env python3
+"""docs/environment.md lists exactly the MUSTER_ variables that code reads."""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+DOCUMENT = "docs/environment.md"
+# How code reads a variable: a quoted name in C++, os.environ in Python, an expansion in a script.
+ENVIRON = r"environ(?:\.get\(|\[)[\"'](MUSTER_[A-Z_]+)"
+PATTERNS = {
+    ".cpp": [r'"(MUSTER_[A-Z_]+)[="]'],
+    ".hpp": [r'"(MUSTER_[A-Z_]+)[="]'],
+    ".py": [ENVIRON],
+    "": [ENVIRON, r"\$\{?(MUSTER_[A-Z_]+)"],
+}
+FOLDERS = ("kernels", "collectives", "runtime", "launcher", "scripts", "tests", ".ci")
+
+
+def variables_in_code() -> dict[str, str]:
+    """Name to the first file that reads it."""
+    found: dict[str, str] = {}
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*")):
+            if not path.is_file() or path.suffix not in PATTERNS or "__pycache__" in path.parts:
+                continue
+            text = path.read_text(errors="replace")
+            for pattern in PATTERNS[path.suffix]:
+                for name in re.findall(pattern, text):
+                    found.setdefault(name, str(path.relative_to(ROOT)))
+    return found
+
+
+def variables_in_document() -> set[str]:
+    text = (ROOT / DOCUMENT).read_text()
+    return set(re.findall(r"^\| `(MUSTER_[A-Z_]+)` \|", text, re.MULTILINE))
+
+
+def main() -> int:
+    code, document = variables_in_code(), variables_in_document()
+    wrong = [f"{DOCUMENT} lacks {name}, read by {code[name]}" for name in sorted(set(code) - document)]
+    wrong += [f"{DOCUMENT} lists {name}, which nothing reads" for name in sorted(document - set(code))]
+    print("\n".join(wrong) or f"environment: {len(code)} variables, all documented")
+    return 1 if wrong or not code else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
