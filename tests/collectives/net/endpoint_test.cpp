@@ -17,7 +17,7 @@ struct Good {
 class ParseEndpoint : public testing::TestWithParam<Good> {};
 
 TEST_P(ParseEndpoint, ReadsHostAndPortAndWritesThemBack) {
-  const Endpoint endpoint = parse_endpoint(GetParam().text, "MUSTER_STORE");
+  const Endpoint endpoint = parse_endpoint(GetParam().text, "the store");
 
   EXPECT_EQ(endpoint, GetParam().endpoint);
   EXPECT_EQ(to_string(endpoint), GetParam().text);
@@ -34,12 +34,12 @@ class RefuseEndpoint : public testing::TestWithParam<std::string> {};
 
 TEST_P(RefuseEndpoint, NamesWhereItCameFromAndTheText) {
   try {
-    parse_endpoint(GetParam(), "MUSTER_STORE");
+    parse_endpoint(GetParam(), "the store");
     FAIL() << "accepted";
   } catch (const Error& error) {
     const std::string text = error.what();
     EXPECT_EQ(error.code(), ErrorCode::config);
-    EXPECT_NE(text.find("MUSTER_STORE"), std::string::npos) << text;
+    EXPECT_NE(text.find("the store"), std::string::npos) << text;
   }
 }
 
