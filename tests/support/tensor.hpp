@@ -58,7 +58,11 @@ double epsilon(Dtype dtype);
 /// The instruction sets this processor has kernels for: what a suite is instantiated with.
 std::vector<std::string> supported_isas();
 
-/// A CPU device whose kernels are those of `isa`.
+/// `wanted` threads; one under the thread sanitizer, which does not know the barriers of OpenMP's
+/// run-time library and takes every use of a team for a race.
+int team_size(int wanted);
+
+/// A CPU device with team_size(threads) threads whose kernels are those of `isa`.
 std::unique_ptr<kernels::Device> open_cpu(std::string_view isa, int threads = 1);
 
 /// Whether the two hold the same elements, bit for bit.

@@ -231,6 +231,19 @@ TEST_P(AttentionCase, OfEqualScoresIsTheMeanOfTheValuesExactly) {
   }
 }
 
+/// Hidden probabilities are zero, not merely small: small times huge would be something.
+TEST_P(AttentionCase, OfATokenIgnoresHugeValuesAfterIt) {
+  Problem problem({{3}, 1, 1, 8}, Dtype::f32);
+  for (std::int64_t c = 0; c < 8; ++c) {
+    problem.qkv.set(0, 16 + c, 5.0);
+    problem.qkv.set(1, 16 + c, 3e38);
+  }
+
+  problem.forward(*device_);
+
+  for (std::int64_t c = 0; c < 8; ++c) EXPECT_EQ(problem.out.at(0, c), 5.0) << c;
+}
+
 /// The kernel's gradient against differences of the reference's forward: independent of any
 /// formula for the backward. The tolerance is that of f32; the difference's own error is 1e-8.
 TEST_P(AttentionCase, BackwardMatchesFiniteDifferences) {
@@ -326,6 +339,24 @@ TEST_P(AttentionCase, KeepsItsAccuracyWhenScoresRiseByThousands) {
   // one each, p follows their difference, and dv adds p times values of dout near 3 for two heads.
   problem.expect_gradients_close(
       reference::attention_backward(in, expected, values_of(problem.dout)), 3e-3);
+}
+
+/// By more than what the sums put up with uncorrected, by less than what makes the earlier ones
+/// vanish: scores are -6 up to key 63 and 1 from there on.
+TEST_P(AttentionCase, CorrectsItsSumsWhenTheLargestScoreRises) {
+  Problem problem({{150}, 1, 1, 64}, Dtype::f32);
+  for (std::int64_t t = 0; t < 150; ++t) {
+    for (std::int64_t c = 0; c < 64; ++c) {
+      problem.qkv.set(t, c, 1.0);
+      problem.qkv.set(t, 64 + c, t < 64 ? -0.75 : 0.125);
+    }
+  }
+  const reference::AttentionResult expected = reference::attention(problem.reference_inputs());
+
+  problem.forward(*device_);
+
+  expect_close(problem.out, expected.out, kF32Error);
+  expect_close(problem.lse, expected.lse, kF32Error);
 }
 
 TEST_P(AttentionCase, SeesAWindowWhenBoundsMoveWithTheTokens) {
