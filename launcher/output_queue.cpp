@@ -1,6 +1,7 @@
 #include "launcher/output_queue.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdint>
 #include <set>
 #include <string_view>
@@ -40,7 +41,12 @@ OutputQueue::OutputQueue() : room_(::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     throw Error(ErrorCode::io,
                 fmt::format("no event descriptor: {}", collectives::errno_text(errno)));
   }
+  sigset_t all;
+  sigset_t before;
+  ::sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);  // signals are for the threads that expect them
   writer_ = std::jthread([this] { write_all(); });
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 
 OutputQueue::~OutputQueue() {

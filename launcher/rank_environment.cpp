@@ -30,8 +30,6 @@ std::vector<std::string> own_variables(const RankIdentity& identity) {
   return {
       number("MUSTER_RANK", identity.rank),
       number("MUSTER_WORLD_SIZE", identity.size),
-      number("MUSTER_LOCAL_RANK", identity.rank),
-      number("MUSTER_LOCAL_WORLD_SIZE", identity.size),
       "MUSTER_JOB_ID=" + identity.job_id,
       number("MUSTER_TICKET_FD", identity.ticket_fd),
       number("MUSTER_CONTROL_FD", identity.control_fd),
