@@ -181,9 +181,10 @@ void check_rest(const CLI::App& app) {
   const std::string name = first.substr(0, first.find('='));
   const bool is_option = first.starts_with('-') && first.size() > 1;
   throw Error(ErrorCode::config,
-              fmt::format("{} {}{}; muster {} --help lists what there is",
+              fmt::format("{} {}{}; {} --help lists what there is",
                           is_option ? "unknown option" : "unexpected argument", quote(first),
-                          is_option ? did_you_mean(name, known) : "", app.get_name()));
+                          is_option ? did_you_mean(name, known) : "",
+                          app.get_parent() == nullptr ? "muster" : "muster " + app.get_name()));
 }
 
 void parse(CLI::App& app, std::span<const std::string> arguments) {

@@ -19,10 +19,6 @@
 namespace muster::launcher {
 namespace {
 
-std::string environment(const char* name) {
-  return runtime::Environment::current().find_or(name, "");
-}
-
 /// What a rank does for each command; muster-rank takes the same command lines as muster.
 struct RunRank {
   RankSession& session;
@@ -35,10 +31,8 @@ struct RunRank {
     const runtime::Identity& identity = session.identify(command.log_level);
     const runtime::JobConfig config = runtime::load_job(command.job, command.settings);
     const double timeout_s = config.comm.init_timeout_seconds;
-    runtime::World world =
-        runtime::join_world(identity, {.build_id = collectives::build_id(),
-                                       .timeout_s = timeout_s,
-                                       .interface = environment("MUSTER_INTERFACE")});
+    runtime::World world = runtime::join_world(
+        identity, {.build_id = collectives::build_id(), .timeout_s = timeout_s});
     const auto reporter = session.reporter(config.logging.interval);
     const int code = runtime::run_train(world, config, *reporter, session.stop());
     runtime::leave_world(world, timeout_s);

@@ -8,9 +8,9 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sched.h>
-#include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -185,7 +185,7 @@ RankProcess start_rank(const RankLaunch& launch) {
                                            .cpus_bytes = cpus.bytes(),
                                            .signal_mask = &launch.signal_mask,
                                            .files = file_limit(launch.open_files)});
-  Fd pidfd(::pidfd_open(pid, 0));
+  Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.is_open()) fail(launch, "pidfd_open (it needs Linux 5.3)", errno);
   return {launch.rank,        pid, std::move(pidfd), std::move(control), std::move(out.read),
           std::move(err.read)};
