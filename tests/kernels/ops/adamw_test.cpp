@@ -69,6 +69,7 @@ TEST_P(Adamw, FollowsItsFormulaInEveryElement) {
                                   .v = state.v.view(),
                                   .grad = grad.view(),
                                   .compute = compute.view(),
+                                  .eps = 0.01F,  // large enough to be seen
                                   .weight_decay = 0.1F,
                                   .step = &step};
 
@@ -87,6 +88,21 @@ TEST_P(Adamw, FollowsItsFormulaInEveryElement) {
     }
     expected = state;
   }
+}
+
+TEST_P(Adamw, LeavesAnElementThatNeverHadAGradientAlone) {
+  State state{normal_tensor(1), Tensor(Dtype::f32, 1, n()), Tensor(Dtype::f32, 1, n())};
+  const State before = state;
+  const Tensor grad(Dtype::f32, 1, n());
+  const kernels::AdamwStep step{.lr = 1e-2F};
+
+  kernels::adamw(*device_, {.master = state.master.view(),
+                            .m = state.m.view(),
+                            .v = state.v.view(),
+                            .grad = grad.view(),
+                            .step = &step});
+
+  EXPECT_TRUE(same_bits(state.master, before.master));
 }
 
 TEST_P(Adamw, GivesAnElementTheSameBitsWhereverItLies) {

@@ -167,6 +167,22 @@ TEST_F(Checks, OfReduceLookAtEverySourceAndDestination) {
               }),
               HasSubstr("overlaps another destination"));
   EXPECT_THAT(refusal_of([&] { kernels::reduce(device_, {right, {}}); }), HasSubstr("0 sources"));
+
+  const std::vector<TensorView> half_way{f32(1, 16).cols_from(4, 8)};
+  const ConstTensorView before(half_way[0].data - 16, Dtype::f32, 1, 8);
+  const std::vector<ConstTensorView> overlapping{f32(1, 8), before};
+  EXPECT_THAT(refusal_of([&] {
+                kernels::reduce(device_, {half_way, overlapping});
+              }),
+              HasSubstr("overlaps a source"));
+  const std::vector<TensorView> in_place{half_way[0]};
+  const std::vector<ConstTensorView> with_itself{f32(1, 8), half_way[0]};
+  EXPECT_THAT(error_of(
+                  [&] {
+                    kernels::reduce(device_, {in_place, with_itself});
+                  },
+                  ErrorCode::unsupported),
+              HasSubstr("no kernel for reduce"));
 }
 
 TEST_F(Checks, OfAdamwRefuseAnF32ComputeCopyAndAMissingStep) {
