@@ -33,7 +33,7 @@ BackendUnderTest by_name(const std::string& name) {
       return create_communicator(name, group, *store, device, soon());
     };
   };
-  return {.name = name, .make_group = make_group, .serves_many = name != "self"};
+  return {.name = name, .make_group = make_group, .most_ranks = name == "self" ? 1 : 4};
 }
 
 // Shared memory where all ranks use one mapping: the thread sanitizer sees only conflicts at one
@@ -59,7 +59,10 @@ BackendUnderTest shm_in_one_mapping() {
                                                     soon());
     };
   };
-  return {.name = "shm_in_one_mapping", .make_group = make_group};
+  return {.name = "shm_in_one_mapping",
+          .make_group = make_group,
+          .most_ranks = 3,
+          .largest_count = 100003};
 }
 
 }  // namespace
@@ -71,7 +74,7 @@ std::vector<BackendUnderTest> all_backends() {
 std::vector<BackendUnderTest> backends_of_many() {
   std::vector<BackendUnderTest> many;
   for (BackendUnderTest& backend : all_backends()) {
-    if (backend.serves_many) many.push_back(std::move(backend));
+    if (backend.most_ranks > 1) many.push_back(std::move(backend));
   }
   return many;
 }

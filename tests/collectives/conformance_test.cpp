@@ -2,6 +2,7 @@
 #include <array>
 #include <string>
 #include <tuple>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -19,10 +20,7 @@ constexpr std::array kDtypes = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16,
                                 Dtype::i64, Dtype::i32, Dtype::i8,  Dtype::u8};
 constexpr std::array kOps = {ReduceOp::sum, ReduceOp::avg, ReduceOp::max, ReduceOp::min,
                              ReduceOp::prod};
-constexpr std::array<std::int64_t, 11> kCounts = {
-    0, 1, 2, 3, 7, 17, 31, 1023, 4095, 4097, (1 << 20) + 3};
-constexpr std::int64_t kMaxCount = kCounts.back();
-constexpr int kMaxRanks = 4;
+constexpr std::array<std::int64_t, 10> kSmallCounts = {0, 1, 2, 3, 7, 17, 31, 1023, 4095, 4097};
 
 using Case = std::tuple<BackendUnderTest, int, Place>;
 
@@ -38,7 +36,7 @@ std::string to_string(Place place) {
 std::vector<Case> all_cases() {
   std::vector<Case> cases;
   for (const BackendUnderTest& backend : all_backends()) {
-    for (int ranks = 1; ranks <= (backend.serves_many ? kMaxRanks : 1); ++ranks) {
+    for (int ranks = 1; ranks <= backend.most_ranks; ++ranks) {
       for (const Place place : {Place::symmetric, Place::private_memory, Place::unaligned}) {
         cases.emplace_back(backend, ranks, place);
       }
@@ -56,6 +54,13 @@ class Conformance : public testing::TestWithParam<Case> {
  protected:
   int ranks() const { return std::get<1>(GetParam()); }
   Place place() const { return std::get<2>(GetParam()); }
+  std::int64_t largest_count() const { return std::get<0>(GetParam()).largest_count; }
+  std::size_t largest_bytes() const { return static_cast<std::size_t>(largest_count()) * 8; }
+  std::vector<std::int64_t> counts() const {
+    std::vector<std::int64_t> all(kSmallCounts.begin(), kSmallCounts.end());
+    all.push_back(largest_count());
+    return all;
+  }
 
   void as_each_rank(const std::function<void(Communicator&)>& body) const {
     RankThreads{.backend = std::get<0>(GetParam()), .ranks = ranks()}.run(body);
@@ -76,13 +81,13 @@ std::string describe(Communicator& group, Dtype dtype, std::int64_t count) {
 
 TEST_P(Conformance, AllReduceGivesEveryRankTheReductionOfAll) {
   as_each_rank([this](Communicator& group) {
-    GuardedBuffer in(group, place(), kMaxCount * 8);
-    GuardedBuffer out(group, place(), kMaxCount * 8);
+    GuardedBuffer in(group, place(), largest_bytes());
+    GuardedBuffer out(group, place(), largest_bytes());
     for (const Dtype dtype : kDtypes) {
       for (const ReduceOp op : kOps) {
         const Pattern input = inputs(group.rank(), op, dtype);
         const Pattern expected = results(group.size(), op, dtype);
-        for (const std::int64_t count : kCounts) {
+        for (const std::int64_t count : counts()) {
           const TensorView from = in.view(dtype, count);
           const TensorView to = out.view(dtype, count);
           input.fill(from.data, 0, count);
@@ -100,11 +105,11 @@ TEST_P(Conformance, AllReduceGivesEveryRankTheReductionOfAll) {
 
 TEST_P(Conformance, AllReduceWorksInPlace) {
   as_each_rank([this](Communicator& group) {
-    GuardedBuffer buffer(group, place(), kMaxCount * 8);
+    GuardedBuffer buffer(group, place(), largest_bytes());
     for (const Dtype dtype : kDtypes) {
       const Pattern input = inputs(group.rank(), ReduceOp::sum, dtype);
       const Pattern expected = results(group.size(), ReduceOp::sum, dtype);
-      for (const std::int64_t count : kCounts) {
+      for (const std::int64_t count : counts()) {
         const TensorView data = buffer.view(dtype, count);
         input.fill(data.data, 0, count);
 
@@ -119,13 +124,13 @@ TEST_P(Conformance, AllReduceWorksInPlace) {
 
 TEST_P(Conformance, ReduceScatterGivesEveryRankItsShareOfTheReduction) {
   as_each_rank([this](Communicator& group) {
-    GuardedBuffer in(group, place(), kMaxCount * 8);
-    GuardedBuffer out(group, place(), kMaxCount * 8);
+    GuardedBuffer in(group, place(), largest_bytes());
+    GuardedBuffer out(group, place(), largest_bytes());
     for (const Dtype dtype : kDtypes) {
       for (const ReduceOp op : kOps) {
         const Pattern input = inputs(group.rank(), op, dtype);
         const Pattern expected = results(group.size(), op, dtype);
-        for (const std::int64_t total : kCounts) {
+        for (const std::int64_t total : counts()) {
           const std::int64_t share = total / group.size();
           const TensorView from = in.view(dtype, share * group.size());
           const TensorView to = out.view(dtype, share);
@@ -145,8 +150,8 @@ TEST_P(Conformance, ReduceScatterGivesEveryRankItsShareOfTheReduction) {
 
 TEST_P(Conformance, ReduceScatterMayWriteIntoItsOwnShareOfTheInput) {
   as_each_rank([this](Communicator& group) {
-    GuardedBuffer buffer(group, place(), kMaxCount * 8);
-    for (const std::int64_t total : kCounts) {
+    GuardedBuffer buffer(group, place(), largest_bytes());
+    for (const std::int64_t total : counts()) {
       const std::int64_t share = total / group.size();
       const TensorView from = buffer.view(Dtype::f32, share * group.size());
       inputs(group.rank(), ReduceOp::sum, Dtype::f32).fill(from.data, 0, from.count());
@@ -164,10 +169,10 @@ TEST_P(Conformance, ReduceScatterMayWriteIntoItsOwnShareOfTheInput) {
 
 TEST_P(Conformance, AllGatherConcatenatesTheInputsInRankOrder) {
   as_each_rank([this](Communicator& group) {
-    GuardedBuffer in(group, place(), kMaxCount * 8);
-    GuardedBuffer out(group, place(), kMaxCount * 8);
+    GuardedBuffer in(group, place(), largest_bytes());
+    GuardedBuffer out(group, place(), largest_bytes());
     for (const Dtype dtype : kDtypes) {
-      for (const std::int64_t total : kCounts) {
+      for (const std::int64_t total : counts()) {
         const std::int64_t share = total / group.size();
         const TensorView from = in.view(dtype, share);
         const TensorView to = out.view(dtype, share * group.size());
@@ -188,8 +193,8 @@ TEST_P(Conformance, AllGatherConcatenatesTheInputsInRankOrder) {
 
 TEST_P(Conformance, AllGatherMayReadFromItsOwnShareOfTheOutput) {
   as_each_rank([this](Communicator& group) {
-    GuardedBuffer buffer(group, place(), kMaxCount * 8);
-    for (const std::int64_t total : kCounts) {
+    GuardedBuffer buffer(group, place(), largest_bytes());
+    for (const std::int64_t total : counts()) {
       const std::int64_t share = total / group.size();
       const TensorView to = buffer.view(Dtype::bf16, share * group.size());
       const TensorView from = to.cols_from(share * group.rank(), share);
@@ -209,10 +214,10 @@ TEST_P(Conformance, AllGatherMayReadFromItsOwnShareOfTheOutput) {
 
 TEST_P(Conformance, BroadcastGivesEveryRankTheDataOfTheRoot) {
   as_each_rank([this](Communicator& group) {
-    GuardedBuffer buffer(group, place(), kMaxCount * 8);
+    GuardedBuffer buffer(group, place(), largest_bytes());
     for (const Dtype dtype : kDtypes) {
       for (int root = 0; root < group.size(); ++root) {
-        for (const std::int64_t count : kCounts) {
+        for (const std::int64_t count : counts()) {
           const TensorView data = buffer.view(dtype, count);
           inputs(group.rank(), ReduceOp::sum, dtype).fill(data.data, 0, count);
 

@@ -21,7 +21,7 @@ constexpr std::int64_t kMaxCount = 200000;
 
 class Fuzz : public testing::TestWithParam<BackendUnderTest> {
  protected:
-  int most_ranks() const { return GetParam().serves_many ? 4 : 1; }
+  int most_ranks() const { return GetParam().most_ranks; }
 };
 
 // A number of a size that varies much with `index`, so that every change of order changes bits.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -22,7 +23,9 @@ struct BackendUnderTest {
   std::string name;
   /// What the ranks of one new group share.
   std::function<MakeRank(int ranks, int cores_per_rank)> make_group;
-  bool serves_many = true;
+  int most_ranks = 4;  // that the suite tries
+  /// Where every rank's memory is checked by a sanitizer's rules, less of it will do.
+  std::int64_t largest_count = (1 << 20) + 3;
 };
 
 std::vector<BackendUnderTest> all_backends();
