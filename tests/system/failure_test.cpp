@@ -63,7 +63,7 @@ TEST(Failure, BySegmentationFaultReturns139) {
 }
 
 TEST(Failure, IsNotBlamedOnAVictimThatEndsFirst) {
-  Job job(3, "0:peer=rank-2-is-gone 2:wait=100 2:exit=7");
+  Job job(3, "0:peer=rank-2-is-gone 2:wait=50 2:exit=7");
 
   const Outcome outcome = job.finish();
 
