@@ -132,7 +132,7 @@ TEST(Success, LeavesNoGrandchildrenEither) {
 }
 
 TEST(Failure, OfTheLauncherEndsTheRanks) {
-  Job job(3, "1:freeze 2:sleep");
+  Job job(4, "1:freeze 2:sleep 3:deaf");
   job.wait_for_output("step ");
   job.pid_of_rank(1);
 

@@ -61,6 +61,7 @@ const std::map<std::string, Action>& actions() {
        }},
       {"freeze", [](const std::string&) { ::raise(SIGSTOP); }},
       {"sleep", [](const std::string&) { sleep_for_ever(); }},
+      {"deaf", [](const std::string&) { ::execlp("sleep", "sleep", "1000", nullptr); }},
       {"child", [](const std::string&) { leave_a_child(false); }},
       {"session", [](const std::string&) { leave_a_child(true); }},
       {"device", [](const std::string& value) { throw Error(ErrorCode::device, value); }},
