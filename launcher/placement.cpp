@@ -38,6 +38,7 @@ std::vector<Cpus> physical_cores(const Cpus& cpus, const std::string& sysfs) {
     cores[{package, is_known ? core : -1, is_known ? -1 : cpu}].push_back(cpu);
   }
   std::vector<Cpus> result;
+  result.reserve(cores.size());
   for (auto& [key, members] : cores) result.push_back(std::move(members));
   return result;
 }

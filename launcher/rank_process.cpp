@@ -23,8 +23,10 @@ namespace {
 
 using collectives::Fd;
 
-constexpr int kFilesPerRank = 8;  // five of the launcher's, and the rank's ends while it starts
-constexpr int kOwnFiles = 64;     // standard streams, store and its clients' handshakes, and so on
+constexpr unsigned long kFilesPerRank =
+    8;  // five of the launcher's, and the rank's ends while it starts
+constexpr unsigned long kOwnFiles =
+    64;  // standard streams, store and its clients' handshakes, and so on
 
 [[noreturn]] void fail(const RankLaunch& launch, std::string_view doing, int error) {
   throw Error(ErrorCode::io, fmt::format("cannot start rank {} of {}: {}: {}", launch.rank,
@@ -54,6 +56,7 @@ Fd ticket_pipe(const RankLaunch& launch) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -195,7 +198,7 @@ unsigned long make_room_for_files(int ranks) {
   rlimit limit = {};
   ::getrlimit(RLIMIT_NOFILE, &limit);
   const unsigned long before = limit.rlim_cur;
-  const auto needed = static_cast<unsigned long>(ranks * kFilesPerRank + kOwnFiles);
+  const auto needed = static_cast<unsigned long>(ranks) * kFilesPerRank + kOwnFiles;
   if (limit.rlim_cur >= needed) return before;
   if (limit.rlim_max != RLIM_INFINITY && limit.rlim_max < needed) {
     throw Error(ErrorCode::config,

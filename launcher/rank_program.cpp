@@ -15,7 +15,7 @@ namespace muster::launcher {
 
 std::string rank_program() {
   const char* const chosen = std::getenv("MUSTER_RANK_PROGRAM");
-  const std::string path =
+  std::string path =
       chosen != nullptr
           ? std::string(chosen)
           : (std::filesystem::read_symlink("/proc/self/exe").parent_path() / "muster-rank")
@@ -35,6 +35,7 @@ void become_rank_program(std::span<const std::string> arguments) {
   std::vector<std::string> words = {path};
   words.insert(words.end(), arguments.begin(), arguments.end());
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   ::execv(path.c_str(), pointers.data());

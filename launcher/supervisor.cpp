@@ -12,7 +12,7 @@
 namespace muster::launcher {
 namespace {
 
-constexpr std::chrono::milliseconds kSettling{300};
+constexpr std::chrono::milliseconds kSettling{500};
 constexpr std::chrono::milliseconds kTermination{1000};
 
 }  // namespace

@@ -17,7 +17,7 @@ namespace muster::launcher {
 /// Watches the ranks of a host until all have ended, from one thread in one poll loop.
 ///
 ///     running   until a rank fails
-///     settling  up to 0.3 s, when only victims are known yet: their cause may still come
+///     settling  up to 0.5 s, when only victims are known yet: their cause may still come
 ///     ending    the others are told to end; whoever has not after 1 s is killed
 ///
 /// A stop signal asks the ranks to stop, save and leave; a second one, or the end of the grace

@@ -66,7 +66,7 @@ Console make_console(OutputQueue& output) {
 /// Processors of each rank; empty when they share all. Says which, and why.
 std::vector<Cpus> place_ranks(int ranks, const runtime::JobConfig& job, Console& console) {
   const Cpus cpus = runtime::affinity_cpus();
-  const std::vector<Cpus> shares = divide(physical_cores(cpus), ranks);
+  std::vector<Cpus> shares = divide(physical_cores(cpus), ranks);
   const std::string place = fmt::format("{} {} on this host", ranks, ranks == 1 ? "rank" : "ranks");
   if (shares.empty()) {
     console.notice(fmt::format("{}, sharing processors {}: fewer than ranks", place,

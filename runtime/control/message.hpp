@@ -47,7 +47,7 @@ using Message = std::variant<ProgressMessage, LinesMessage, FailingMessage, Fini
                              StopMessage, AbortMessage>;
 
 /// Longest text of one message; encode() cuts what is longer.
-inline constexpr std::size_t kMaxMessageText = 48 * 1024;
+inline constexpr std::size_t kMaxMessageText = 49152;
 /// Longest encoded message.
 inline constexpr std::size_t kMaxMessageBytes = kMaxMessageText + 256;
 

@@ -57,6 +57,7 @@ TEST(Divide, GivesNothingWhenThereAreMoreRanksThanProcessors) {
 TEST(Divide, UsesEveryProcessorOnce) {
   for (int cores = 1; cores <= 9; ++cores) {
     std::vector<Cpus> all;
+    all.reserve(static_cast<std::size_t>(cores));
     for (int core = 0; core < cores; ++core) all.push_back({2 * core, 2 * core + 1});
     for (int ranks = 1; ranks <= 2 * cores; ++ranks) {
       std::vector<int> used(static_cast<std::size_t>(2 * cores), 0);

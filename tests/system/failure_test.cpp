@@ -63,7 +63,7 @@ TEST(Failure, BySegmentationFaultReturns139) {
 }
 
 TEST(Failure, IsNotBlamedOnAVictimThatEndsFirst) {
-  Job job(3, "0:peer=rank-2-is-gone 2:wait=100 2:exit=7");
+  Job job(3, "0:peer=rank-2-is-gone 2:wait=50 2:exit=7");
 
   const Outcome outcome = job.finish();
 
@@ -132,7 +132,7 @@ TEST(Success, LeavesNoGrandchildrenEither) {
 }
 
 TEST(Failure, OfTheLauncherEndsTheRanks) {
-  Job job(3, "1:freeze 2:sleep");
+  Job job(4, "1:freeze 2:sleep 3:deaf");
   job.wait_for_output("step ");
   job.pid_of_rank(1);
 

@@ -28,6 +28,7 @@ std::string read_all(const std::string& path) {
 
 std::vector<char*> pointers_to(std::vector<std::string>& words) {
   std::vector<char*> pointers;
+  pointers.reserve(words.size() + 1);
   for (std::string& word : words) pointers.push_back(word.data());
   pointers.push_back(nullptr);
   return pointers;
@@ -134,7 +135,7 @@ Outcome Job::finish() {
   return {code, seconds, out(), err()};
 }
 
-std::vector<pid_t> Job::left() const {
+std::vector<pid_t> living_with(const std::string& mark) {
   std::vector<pid_t> found;
   std::error_code gone;
   for (const auto& entry : std::filesystem::directory_iterator("/proc", gone)) {
@@ -143,7 +144,7 @@ std::vector<pid_t> Job::left() const {
       continue;
     }
     const std::string environment = read_all((entry.path() / "environ").string());
-    if (environment.find(mark_) != std::string::npos && lives(entry.path())) {
+    if (environment.find(mark) != std::string::npos && lives(entry.path())) {
       found.push_back(std::stoi(name));
     }
   }

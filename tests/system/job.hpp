@@ -11,6 +11,9 @@
 
 namespace muster {
 
+/// Pids of the living processes whose environment holds `mark`.
+std::vector<pid_t> living_with(const std::string& mark);
+
 /// How a program ended: the code a shell would see, and what it wrote.
 struct Outcome {
   int code = 0;
@@ -39,7 +42,7 @@ class Job {
   /// Waits for the end, at most 20 s.
   Outcome finish();
   /// Pids of the processes that carry the mark and still live.
-  std::vector<pid_t> left() const;
+  std::vector<pid_t> left() const { return living_with(mark_); }
   std::string out() const;
   std::string err() const;
 

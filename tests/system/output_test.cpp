@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <array>
+#include <cstdio>
 #include <cstdlib>
 #include <sstream>
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <pty.h>
@@ -98,6 +100,26 @@ TEST(Output, OnATerminalRedrawsOneLineNoLongerThanTheTerminal) {
   }();
   EXPECT_GE(redraws, 3U);
   EXPECT_LE(redraws, 40U);
+}
+
+TEST(Output, ThatWaitsForAReaderDoesNotKeepTheLauncherFromEndingRanks) {
+  const TempDir folder;
+  const std::string job = folder.write("job.toml", test_job());
+  const std::string mark = "SYSTEM_TEST_MARK=" + folder.path().string();
+  const std::string command =
+      fmt::format("{} MUSTER_RANK_PROGRAM={} exec {} train {} -n 2 --set 'job.name={}' 2>{}", mark,
+                  test_rank_program(), muster_program(), job,
+                  "0:megabyte 0:megabyte 0:megabyte 1:wait=300 1:exit=3", folder.path("err"));
+  std::FILE* const unread = ::popen(command.c_str(), "r");
+  ASSERT_NE(unread, nullptr);
+
+  EXPECT_TRUE(wait_until([&] { return living_with(mark).size() == 3; }));
+  EXPECT_TRUE(wait_until([&] { return living_with(mark).size() == 1; }));  // the launcher waits
+
+  for (std::array<char, 65536> buffer; std::fread(buffer.data(), 1, buffer.size(), unread) > 0;) {
+  }
+  const int status = ::pclose(unread);
+  EXPECT_EQ(WEXITSTATUS(status), 3);
 }
 
 TEST(Output, ThatNobodyReadsDoesNotEndTheJob) {

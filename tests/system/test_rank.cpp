@@ -54,9 +54,14 @@ using Action = std::function<void(const std::string& value)>;
 const std::map<std::string, Action>& actions() {
   static const std::map<std::string, Action> table = {
       {"exit", [](const std::string& value) { ::_exit(std::stoi(value)); }},
-      {"signal", [](const std::string& value) { ::raise(std::stoi(value)); }},
+      {"signal",
+       [](const std::string& value) {
+         ::signal(std::stoi(value), SIG_DFL);  // sanitizers handle some
+         ::raise(std::stoi(value));
+       }},
       {"freeze", [](const std::string&) { ::raise(SIGSTOP); }},
       {"sleep", [](const std::string&) { sleep_for_ever(); }},
+      {"deaf", [](const std::string&) { ::execlp("sleep", "sleep", "1000", nullptr); }},
       {"child", [](const std::string&) { leave_a_child(false); }},
       {"session", [](const std::string&) { leave_a_child(true); }},
       {"device", [](const std::string& value) { throw Error(ErrorCode::device, value); }},
