@@ -33,16 +33,18 @@ def variables_in_code() -> dict[str, str]:
     return found
 
 
-def variables_in_document() -> set[str]:
+def variables_in_document() -> list[str]:
     text = (ROOT / DOCUMENT).read_text()
     cells = re.findall(r"^\| (`[A-Z_`, ]+`) \|", text, re.MULTILINE)
-    return {name for cell in cells for name in re.findall(r"`(\w+)`", cell)}
+    return [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
 
 
 def main() -> int:
-    code, document = variables_in_code(), variables_in_document()
+    code, listed = variables_in_code(), variables_in_document()
+    document = set(listed)
     wrong = [f"{DOCUMENT} lacks {name}, read by {code[name]}" for name in sorted(set(code) - document)]
     wrong += [f"{DOCUMENT} lists {name}, which nothing reads" for name in sorted(document - set(code))]
+    wrong += [f"{DOCUMENT} lists {name} twice" for name in sorted(document) if listed.count(name) > 1]
     print("\n".join(wrong) or f"environment: {len(code)} variables, all documented")
     return 1 if wrong or not code else 0
 
