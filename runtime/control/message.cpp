@@ -52,8 +52,8 @@ struct Writer {
   std::vector<std::byte>& out;
 
   void operator()(const ProgressMessage& message) const {
-    put(out, message.progress);
-    put(out, static_cast<std::uint8_t>(message.is_due));
+    const auto bytes = encode_progress(message);
+    out.assign(bytes.begin(), bytes.end());
   }
   void operator()(const LinesMessage& message) const { put_text(out, message.text); }
   void operator()(const FailingMessage& message) const {
@@ -104,6 +104,15 @@ std::vector<std::byte> encode(const Message& message) {
   put(out, static_cast<std::uint8_t>(message.index()));
   std::visit(Writer{out}, message);
   return out;
+}
+
+std::array<std::byte, kProgressMessageBytes> encode_progress(
+    const ProgressMessage& message) noexcept {
+  static_assert(std::is_same_v<std::variant_alternative_t<0, Message>, ProgressMessage>);
+  std::array<std::byte, kProgressMessageBytes> bytes{};  // the first byte is the kind, 0
+  std::memcpy(&bytes[1], &message.progress, sizeof(Progress));
+  bytes.back() = static_cast<std::byte>(message.is_due);
+  return bytes;
 }
 
 Message decode(std::span<const std::byte> bytes) {

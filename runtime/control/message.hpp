@@ -1,5 +1,6 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -51,6 +52,11 @@ inline constexpr std::size_t kMaxMessageText = 48 * 1024;
 inline constexpr std::size_t kMaxMessageBytes = kMaxMessageText + 256;
 
 std::vector<std::byte> encode(const Message& message);
+
+/// encode() of a ProgressMessage without the heap, for the step's sake.
+inline constexpr std::size_t kProgressMessageBytes = 1 + sizeof(Progress) + 1;
+std::array<std::byte, kProgressMessageBytes> encode_progress(
+    const ProgressMessage& message) noexcept;
 
 /// Error(io) says what is wrong with the bytes.
 Message decode(std::span<const std::byte> bytes);

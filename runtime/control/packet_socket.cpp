@@ -21,17 +21,6 @@ using collectives::Fd;
   throw Error(ErrorCode::io, fmt::format("control channel: {}: {}", doing, errno_text(errno)));
 }
 
-Sent send_bytes(int socket, const std::vector<std::byte>& bytes) {
-  while (true) {
-    if (::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
-      return Sent::yes;
-    }
-    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return Sent::would_block;
-    if (errno == EPIPE || errno == ECONNRESET) return Sent::peer_gone;
-    if (errno != EINTR) fail("sending");
-  }
-}
-
 }  // namespace
 
 std::pair<Fd, Fd> make_control_pair() {
@@ -42,15 +31,29 @@ std::pair<Fd, Fd> make_control_pair() {
   return {Fd(ends[0]), Fd(ends[1])};
 }
 
+Sent send_now(int socket, std::span<const std::byte> bytes) {
+  while (true) {
+    if (::send(socket, bytes.data(), bytes.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0) {
+      return Sent::yes;
+    }
+    if (errno == EAGAIN || errno == EWOULDBLOCK || errno == ENOBUFS) return Sent::would_block;
+    if (errno == EPIPE || errno == ECONNRESET) return Sent::peer_gone;
+    if (errno != EINTR) fail("sending");
+  }
+}
+
 Sent send_now(int socket, const Message& message) {
-  return send_bytes(socket, encode(message));
+  return send_now(socket, encode(message));
 }
 
 Sent send_within(int socket, const Message& message, double seconds) {
+  return send_within(socket, encode(message), seconds);
+}
+
+Sent send_within(int socket, std::span<const std::byte> bytes, double seconds) {
   const Deadline deadline = Deadline::after_seconds(seconds);
-  const std::vector<std::byte> bytes = encode(message);
   while (true) {
-    const Sent sent = send_bytes(socket, bytes);
+    const Sent sent = send_now(socket, bytes);
     if (sent != Sent::would_block || deadline.has_passed()) return sent;
     const auto left =
         std::chrono::duration_cast<std::chrono::milliseconds>(deadline.remaining()).count() + 1;

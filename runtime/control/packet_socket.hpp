@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <utility>
 
 #include "collectives/net/fd.hpp"
@@ -14,9 +16,11 @@ std::pair<collectives::Fd, collectives::Fd> make_control_pair();
 
 enum class Sent { yes, would_block, peer_gone };
 
-/// Sends one message without waiting.
+/// Sends one encoded message without waiting; uses no heap. Error(io) on the socket's own errors.
+Sent send_now(int socket, std::span<const std::byte> bytes);
 Sent send_now(int socket, const Message& message);
-/// Sends one message, waiting up to `seconds` for room. Error(io) on the socket's own errors.
+/// The same, waiting up to `seconds` for room.
+Sent send_within(int socket, std::span<const std::byte> bytes, double seconds);
 Sent send_within(int socket, const Message& message, double seconds);
 
 struct Received {

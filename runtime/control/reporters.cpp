@@ -12,6 +12,8 @@
 namespace muster::runtime {
 namespace {
 
+constexpr std::chrono::milliseconds kBetweenRedraws{100};
+constexpr std::chrono::seconds kLongestSilence{10};
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
 std::string with_separators(double value) {
@@ -51,10 +53,12 @@ std::string progress_line(const Progress& progress) {
   return line;
 }
 
-bool LineInterval::is_due(const Progress& progress) {
+bool LineInterval::is_due(const Progress& progress, Clock::time_point now) {
   const bool is_due = is_first_ || progress.step == progress.steps ||
-                      (interval_ > 0 && progress.step % interval_ == 0);
+                      (interval_ > 0 && progress.step % interval_ == 0) ||
+                      now - last_ >= kLongestSilence;
   is_first_ = false;
+  if (is_due) last_ = now;
   return is_due;
 }
 
@@ -73,13 +77,11 @@ void LauncherReporter::lines(std::string_view text) {
 }
 
 void LauncherReporter::progress(const Progress& progress) {
-  const bool is_due = interval_.is_due(progress);
-  const ProgressMessage message{progress, is_due};
-  if (is_due) {
-    link_.send(message);
-  } else {
-    link_.send_if_room(message);
-  }
+  const Clock::time_point now = Clock::now();
+  const bool is_due = interval_.is_due(progress, now);
+  if (!is_due && now - last_sent_ < kBetweenRedraws) return;
+  last_sent_ = now;
+  link_.send_progress({progress, is_due});
 }
 
 PrintReporter::PrintReporter(std::FILE* out, std::int64_t interval)
@@ -96,7 +98,7 @@ void PrintReporter::lines(std::string_view text) {
 }
 
 void PrintReporter::progress(const Progress& progress) {
-  if (interval_.is_due(progress)) lines(progress_line(progress));
+  if (interval_.is_due(progress, Clock::now())) lines(progress_line(progress));
 }
 
 }  // namespace muster::runtime

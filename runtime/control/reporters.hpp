@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <string>
@@ -13,20 +14,24 @@ namespace muster::runtime {
 /// left 3m12s": one line without its newline. What is zero because it is not known is left out.
 std::string progress_line(const Progress& progress);
 
-/// Which progress reports become whole lines in a file: the first, every `interval` steps, and the
-/// last.
+/// Which progress reports become whole lines in a file: the first, every `interval` steps, the
+/// last, and the next one when ten seconds have passed without a line.
 class LineInterval {
  public:
+  using Clock = std::chrono::steady_clock;
+
   explicit LineInterval(std::int64_t interval) : interval_(interval) {}
 
-  bool is_due(const Progress& progress);
+  bool is_due(const Progress& progress, Clock::time_point now);
 
  private:
   std::int64_t interval_;
   bool is_first_ = true;
+  Clock::time_point last_;
 };
 
-/// Reports through the launcher, which owns the terminal.
+/// Reports through the launcher, which owns the terminal. progress() uses no heap; it sends what is
+/// due as a line, and for the redrawn line at most ten others a second.
 class LauncherReporter final : public Reporter {
  public:
   /// The link must outlive the reporter. `interval`: steps between whole lines in a file.
@@ -36,8 +41,11 @@ class LauncherReporter final : public Reporter {
   void progress(const Progress& progress) override;
 
  private:
+  using Clock = LineInterval::Clock;
+
   LauncherLink& link_;
   LineInterval interval_;
+  Clock::time_point last_sent_;
 };
 
 /// Reports to a file, whole lines only: for a rank without our launcher. Error(io) when the file
@@ -51,6 +59,8 @@ class PrintReporter final : public Reporter {
   void progress(const Progress& progress) override;
 
  private:
+  using Clock = LineInterval::Clock;
+
   std::FILE* out_;
   LineInterval interval_;
 };

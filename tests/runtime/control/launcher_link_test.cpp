@@ -1,15 +1,18 @@
 #include "runtime/control/launcher_link.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <memory>
 #include <string>
 #include <variant>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/socket.h>
 
 #include "runtime/control/packet_socket.hpp"
+#include "tests/support/error_text.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -83,13 +86,46 @@ TEST_F(LinkTest, SendsInOrderAndClosesAtItsEnd) {
 
 TEST_F(LinkTest, LeavesProgressOutWhenTheLauncherReadsNothing) {
   constexpr int kSent = 20000;  // far more than a socket buffer holds
-  for (int i = 0; i < kSent; ++i) link_->send_if_room(ProgressMessage{});
+  for (int i = 0; i < kSent; ++i) link_->send_progress({});
 
   int received = 0;
   while (receive(launcher_.number(), false).message.has_value()) ++received;
 
   EXPECT_GT(received, 0);
   EXPECT_LT(received, kSent);
+}
+
+/// MUSTER_CONTROL_FD for the time of a test.
+class ControlVariable {
+ public:
+  explicit ControlVariable(const std::string& value) {
+    ::setenv("MUSTER_CONTROL_FD", value.c_str(), 1);
+  }
+  ~ControlVariable() { ::unsetenv("MUSTER_CONTROL_FD"); }
+};
+
+TEST(ControlSocket, IsTakenOnceFromTheEnvironmentAndNotInherited) {
+  auto [launcher, rank] = make_control_pair();
+  const int number = rank.release();
+  ::fcntl(number, F_SETFD, 0);  // as the launcher hands it over
+  const ControlVariable variable(std::to_string(number));
+
+  const collectives::Fd taken = take_control_socket();
+
+  EXPECT_EQ(taken.number(), number);
+  EXPECT_EQ(::fcntl(number, F_GETFD), FD_CLOEXEC);
+  EXPECT_FALSE(take_control_socket().is_open());
+}
+
+TEST(ControlSocket, IsRefusedWhenTheNumberIsNotASocket) {
+  for (const char* value : {"", "x", "-1", "3x", "99999"}) {
+    const ControlVariable variable(value);
+
+    const std::string text = error_text(ErrorCode::config, [] { take_control_socket(); });
+
+    EXPECT_NE(text.find("MUSTER_CONTROL_FD=\"" + std::string(value) + "\""), std::string::npos)
+        << text;
+  }
 }
 
 TEST(PacketSocket, SaysWouldBlockWhenFullAndPeerGoneWhenClosed) {

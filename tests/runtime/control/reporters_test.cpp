@@ -1,5 +1,7 @@
 #include "runtime/control/reporters.hpp"
 
+#include <chrono>
+#include <cstdint>
 #include <cstdlib>
 #include <string>
 #include <variant>
@@ -47,10 +49,23 @@ TEST(LineInterval, TakesTheFirstEveryIntervalAndTheLast) {
   std::vector<int> due;
 
   for (int step = 7; step <= 33; ++step) {
-    if (interval.is_due({.step = step, .steps = 33})) due.push_back(step);
+    if (interval.is_due({.step = step, .steps = 33}, {})) due.push_back(step);
   }
 
   EXPECT_EQ(due, (std::vector<int>{7, 10, 20, 30, 33}));
+}
+
+TEST(LineInterval, TakesAStepWhenTenSecondsWerePassedInSilence) {
+  LineInterval interval(1000);
+  const LineInterval::Clock::time_point begin{};
+  std::vector<int> due;
+
+  for (int step = 1; step <= 9; ++step) {
+    const auto now = begin + step * std::chrono::seconds(4);
+    if (interval.is_due({.step = step, .steps = 100}, now)) due.push_back(step);
+  }
+
+  EXPECT_EQ(due, (std::vector<int>{1, 4, 7}));
 }
 
 TEST(PrintReporter, WritesWholeLinesWithoutControlCharacters) {
@@ -89,20 +104,27 @@ std::vector<Message> received_by(int launcher) {
   return messages;
 }
 
-TEST(LauncherReporter, MarksTheProgressThatIsDueAsALine) {
+TEST(LauncherReporter, AlwaysSendsWhatIsDueAndFewOfTheOthers) {
+  constexpr int kSteps = 1000;
+  constexpr int kInterval = 100;
   auto [launcher, rank] = make_control_pair();
   {
     LauncherLink link(std::move(rank), {});
-    LauncherReporter reporter(link, 2);
-    for (int step = 1; step <= 3; ++step) reporter.progress({.step = step, .steps = 9});
+    LauncherReporter reporter(link, kInterval);
+    for (int step = 1; step <= kSteps; ++step) {
+      reporter.progress({.step = step, .steps = kSteps});
+    }
   }
 
   const std::vector<Message> messages = received_by(launcher.number());
 
-  ASSERT_EQ(messages.size(), 3U);
-  EXPECT_TRUE(std::get<ProgressMessage>(messages[0]).is_due);
-  EXPECT_TRUE(std::get<ProgressMessage>(messages[1]).is_due);
-  EXPECT_FALSE(std::get<ProgressMessage>(messages[2]).is_due);
+  std::vector<std::int64_t> due;
+  for (const Message& message : messages) {
+    const auto& progress = std::get<ProgressMessage>(message);
+    if (progress.is_due) due.push_back(progress.progress.step);
+  }
+  EXPECT_EQ(due, (std::vector<std::int64_t>{1, 100, 200, 300, 400, 500, 600, 700, 800, 900, 1000}));
+  EXPECT_LT(messages.size(), kSteps / 2);  // the loop takes far less than 50 s
 }
 
 TEST(LauncherReporter, CutsALongTextBetweenLines) {
