@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""docs/environment.md lists exactly the MUSTER_ variables that code reads."""
+"""docs/environment.md lists exactly the MUSTER_ variables that code reads, and any other it reads."""
 
 import pathlib
 import re
@@ -10,8 +10,8 @@ DOCUMENT = "docs/environment.md"
 # How code reads a variable: a quoted name in C++, os.environ in Python, an expansion in a script.
 ENVIRON = r"environ(?:\.get\(|\[)[\"'](MUSTER_[A-Z_]+)"
 PATTERNS = {
-    ".cpp": [r'"(MUSTER_[A-Z_]+)[="]'],
-    ".hpp": [r'"(MUSTER_[A-Z_]+)[="]'],
+    ".cpp": [r'"(MUSTER_[A-Z_]+)[="]', r'getenv\("(\w+)"\)'],
+    ".hpp": [r'"(MUSTER_[A-Z_]+)[="]', r'getenv\("(\w+)"\)'],
     ".py": [ENVIRON],
     "": [ENVIRON, r"\$\{?(MUSTER_[A-Z_]+)"],
 }
@@ -23,7 +23,8 @@ def variables_in_code() -> dict[str, str]:
     found: dict[str, str] = {}
     for folder in FOLDERS:
         for path in sorted((ROOT / folder).rglob("*")):
-            if not path.is_file() or path.suffix not in PATTERNS or "__pycache__" in path.parts:
+            is_test_code = folder == "tests" and path.suffix in (".cpp", ".hpp")
+            if not path.is_file() or path.suffix not in PATTERNS or is_test_code:
                 continue
             text = path.read_text(errors="replace")
             for pattern in PATTERNS[path.suffix]:
@@ -32,15 +33,18 @@ def variables_in_code() -> dict[str, str]:
     return found
 
 
-def variables_in_document() -> set[str]:
+def variables_in_document() -> list[str]:
     text = (ROOT / DOCUMENT).read_text()
-    return set(re.findall(r"^\| `(MUSTER_[A-Z_]+)` \|", text, re.MULTILINE))
+    cells = re.findall(r"^\| (`[A-Z_`, ]+`) \|", text, re.MULTILINE)
+    return [name for cell in cells for name in re.findall(r"`(\w+)`", cell)]
 
 
 def main() -> int:
-    code, document = variables_in_code(), variables_in_document()
+    code, listed = variables_in_code(), variables_in_document()
+    document = set(listed)
     wrong = [f"{DOCUMENT} lacks {name}, read by {code[name]}" for name in sorted(set(code) - document)]
     wrong += [f"{DOCUMENT} lists {name}, which nothing reads" for name in sorted(document - set(code))]
+    wrong += [f"{DOCUMENT} lists {name} twice" for name in sorted(document) if listed.count(name) > 1]
     print("\n".join(wrong) or f"environment: {len(code)} variables, all documented")
     return 1 if wrong or not code else 0
 
