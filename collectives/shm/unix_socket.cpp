@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -118,7 +119,8 @@ std::optional<pid_t> peer_of_same_user(const UniqueFd& socket) {
 void send_with_file(const UniqueFd& socket, std::span<const std::byte> message,
                     const UniqueFd& file, std::string_view whom) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part{const_cast<std::byte*>(message.data()), message.size()};
+  std::vector<std::byte> bytes(message.begin(), message.end());  // sendmsg takes no const
+  iovec part{bytes.data(), bytes.size()};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;

@@ -31,15 +31,21 @@ void Waiter::until_slowly(const Goal& goal) {
   const Clock::time_point start = Clock::now();
   if (!call_.deadline) call_.deadline = deadline_of(call_.options);
   Clock::time_point next_check = start + kCheckInterval;
+  std::uint64_t heartbeats = heartbeats_of(goal.peer);
   double waited_s = 0.0;
   while (!goal.is_reached()) {
     give_way(waited_s);
     const Clock::time_point now = Clock::now();
     waited_s = seconds(now - start);
-    if (aborted_by() != 0) throw_aborted();
+    // What has happened already is not undone by an abort that came after it: look again.
+    if (aborted_by() != 0 && !goal.is_reached()) throw_aborted();
     if (now >= call_.deadline->when() && !goal.is_reached()) throw_timeout(goal, waited_s);
     if (now < next_check) continue;
     check_peers(goal);
+    if (heartbeats_of(goal.peer) != heartbeats) {
+      heartbeats = heartbeats_of(goal.peer);
+      call_.deadline = deadline_of(call_.options);
+    }
     next_check = now + kCheckInterval;
   }
 }
