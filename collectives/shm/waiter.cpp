@@ -36,7 +36,8 @@ void Waiter::until_slowly(const Goal& goal) {
     give_way(waited_s);
     const Clock::time_point now = Clock::now();
     waited_s = seconds(now - start);
-    if (aborted_by() != 0) throw_aborted();
+    // What has happened already is not undone by an abort that came after it: look again.
+    if (aborted_by() != 0 && !goal.is_reached()) throw_aborted();
     if (now >= call_.deadline->when() && !goal.is_reached()) throw_timeout(goal, waited_s);
     if (now < next_check) continue;
     check_peers(goal);
