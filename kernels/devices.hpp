@@ -15,7 +15,7 @@ struct DeviceOptions {
   /// CPU: the instruction set of the kernels, "avx2" or "avx512". Empty: MUSTER_CPU_ISA if that is
   /// set, else the widest this processor has. The matrix library can be limited only once per
   /// process: the first device opened does it.
-  std::string isa;
+  std::string isa{};
 };
 
 /// Opens a device by kind ("cpu"). Error(unsupported) names the kinds there are, or what the

@@ -24,7 +24,8 @@ CpuDevice::CpuDevice(int threads, Isa isa)
       gemm_library_(isa, threads) {}
 
 std::string CpuDevice::description() const {
-  return fmt::format("{} threads, {}, {}", threads_, to_string(isa_), gemm_library_.description());
+  return fmt::format("{} thread{}, {}, {}", threads_, threads_ == 1 ? "" : "s", to_string(isa_),
+                     gemm_library_.description());
 }
 
 std::span<std::byte> CpuDevice::scratch(std::size_t bytes) {

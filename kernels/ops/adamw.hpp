@@ -28,7 +28,7 @@ struct AdamwArgs {
   TensorView m;
   TensorView v;
   ConstTensorView grad;
-  TensorView compute;
+  TensorView compute{};
   float beta1 = 0.9F;
   float beta2 = 0.95F;
   float eps = 1e-8F;

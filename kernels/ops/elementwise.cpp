@@ -1,9 +1,30 @@
 #include "kernels/ops/elementwise.hpp"
 
+#include <cmath>
+
+#include <fmt/format.h>
+
 #include "kernels/ops/check.hpp"
 #include "kernels/ops/op_table.hpp"
 
 namespace muster::kernels {
+namespace {
+
+/// Whether an element of `dtype` can hold `value`; floats can hold (or round) any.
+bool can_hold(Dtype dtype, double value) noexcept {
+  const auto is_whole_in = [value](double low, double high) {
+    return value >= low && value <= high && std::trunc(value) == value;
+  };
+  switch (dtype) {
+    case Dtype::i64: return is_whole_in(-0x1.0p63, 0x1.0p63 - 0x1.0p10);
+    case Dtype::i32: return is_whole_in(-0x1.0p31, 0x1.0p31 - 1.0);
+    case Dtype::i8: return is_whole_in(-128.0, 127.0);
+    case Dtype::u8: return is_whole_in(0.0, 255.0);
+    default: return true;
+  }
+}
+
+}  // namespace
 
 void add(Device& device, const AddArgs& args) {
   const Check check("add");
@@ -38,6 +59,9 @@ void cast(Device& device, const CastArgs& args) {
 void fill(Device& device, const FillArgs& args) {
   const Check check("fill");
   check.is_given({"x", args.x});
+  check.that(can_hold(args.x.dtype, args.value), [&] {
+    return fmt::format("x {} cannot hold {}", muster::to_string(args.x), args.value);
+  });
   if (args.x.count() == 0) return;
   check.kernel(device, device.ops().fill)(device, args);
 }

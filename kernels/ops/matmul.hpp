@@ -22,7 +22,7 @@ struct MatmulArgs {
   bool transpose_a = false;
   bool transpose_b = false;
   bool accumulate = false;
-  ConstTensorView bias = {};
+  ConstTensorView bias{};
 };
 void matmul(Device& device, const MatmulArgs& args);
 

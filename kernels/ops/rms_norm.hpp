@@ -19,12 +19,12 @@ namespace muster::kernels {
 ///                              normalised); given exactly when addend is; may be x or addend
 struct RmsNormArgs {
   TensorView y;
-  TensorView rstd;
+  TensorView rstd{};
   ConstTensorView x;
   ConstTensorView gain;
   float eps = 1e-5F;
-  ConstTensorView addend = {};
-  TensorView sum = {};
+  ConstTensorView addend{};
+  TensorView sum{};
 };
 void rms_norm(Device& device, const RmsNormArgs& args);
 
@@ -39,12 +39,12 @@ void rms_norm(Device& device, const RmsNormArgs& args);
 ///   rstd      : [1, tokens] f32
 struct RmsNormBackwardArgs {
   TensorView dx;
-  TensorView dgain;
+  TensorView dgain{};
   ConstTensorView dy;
   ConstTensorView x;
   ConstTensorView gain;
   ConstTensorView rstd;
-  ConstTensorView addend = {};
+  ConstTensorView addend{};
   bool accumulate = false;  // dgain: add to what is there
 };
 void rms_norm_backward(Device& device, const RmsNormBackwardArgs& args);

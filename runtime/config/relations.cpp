@@ -10,6 +10,7 @@ namespace muster::runtime {
 namespace {
 
 constexpr double kMaxParameters = 0x1p40;
+constexpr double kMaxMicroTokens = 0x1p30;  // token numbers are 32 bits
 constexpr double kMaxTokensPerStep = 0x1p40;
 
 void check_required(const JobConfig& job, Findings& findings) {
@@ -109,6 +110,14 @@ void check_training(const JobConfig& job, Findings& findings) {
     findings.add(
         "training.global_batch_size",
         fmt::format("times data.seq_len makes {:.3g} tokens per step; the limit is 2^40", tokens));
+  }
+  const double local_tokens =
+      static_cast<double>(training.local_batch_size) * static_cast<double>(job.data.seq_len);
+  if (is_batch_good && findings.are_good({"data.seq_len"}) && local_tokens > kMaxMicroTokens) {
+    findings.add("training.local_batch_size",
+                 fmt::format("times data.seq_len makes {:.3g} tokens per micro-batch; the limit is "
+                             "2^30",
+                             local_tokens));
   }
   const LossScaleSection& scale = job.loss_scale;
   if (findings.are_good({"loss_scale.init", "loss_scale.min"}) && scale.min > scale.init) {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "kernels/base/error.hpp"
-#include "kernels/ops/elementwise.hpp"
+#include "runtime/engine/copies.hpp"
 #include "runtime/program/op_kind.hpp"
 
 namespace muster::runtime {
@@ -53,12 +53,7 @@ Engine::Engine(const EngineOptions& options, kernels::Device& device,
 }
 
 void Engine::refresh_compute_copies() {
-  if (store_.shares_master()) return;
-  for (std::size_t i = 0; i < registry().parameters().size(); ++i) {
-    const int index = static_cast<int>(i);
-    kernels::cast(device_, {.y = store_.view(Origin::parameter, index),
-                            .x = store_.view(Origin::master, index)});
-  }
+  round_masters(store_, registry(), device_);
 }
 
 void Engine::fill_frame(const MicroBatchView& batch, float loss_seed) {

@@ -57,10 +57,16 @@ class Engine {
   /// reduced: for tests of what must happen then.
   void plant_nan(int parameter) noexcept { planted_ = parameter; }
 
+  /// Copies a micro-batch into the frame without running anything.
+  void fill_frame(const MicroBatchView& batch, float loss_seed);
+
+  /// The bound lists, for measuring their ops.
   const BoundList& bound_first() const noexcept { return *first_; }
+  const BoundList& bound_middle() const noexcept { return *middle_; }
+  const BoundList& bound_norms() const noexcept { return *norms_; }
+  const BoundList& bound_update() const noexcept { return *update_; }
 
  private:
-  void fill_frame(const MicroBatchView& batch, float loss_seed);
   void run_with_plant(const BoundList& bound, const List& list);
 
   EngineOptions options_;

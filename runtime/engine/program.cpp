@@ -9,7 +9,6 @@
 #include "runtime/program/loss.hpp"
 
 namespace muster::runtime {
-namespace {
 
 Model forward_model(const EngineOptions& options) {
   Model model = build_model(options.shape, options.batch);
@@ -17,8 +16,6 @@ Model forward_model(const EngineOptions& options) {
   fuse_residual_norms(model);
   return model;
 }
-
-}  // namespace
 
 Program make_program(const EngineOptions& options, int data_degree) {
   Program program;

@@ -25,6 +25,9 @@ struct EngineOptions {
   double comm_timeout_s = 100.0;
 };
 
+/// The family's model after the passes that come before differentiate().
+Model forward_model(const EngineOptions& options);
+
 /// The lists of a job after all passes, and what they need, without a device: what the planner
 /// prices and what Engine runs.
 struct Program {

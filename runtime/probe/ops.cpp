@@ -20,12 +20,12 @@ double seconds_between(Clock::time_point begin, Clock::time_point end) {
 }
 
 void run_timed(const BoundList& bound, const std::vector<std::size_t>& chosen,
-               std::vector<double>& least) {
+               std::vector<double>& spent) {
   Clock::time_point begin = Clock::now();
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     bound.ops()[chosen[i]]();
     const Clock::time_point end = Clock::now();
-    least[i] = std::min(least[i], seconds_between(begin, end));
+    spent[i] += seconds_between(begin, end);
     begin = end;
   }
 }
@@ -46,20 +46,22 @@ void measure_ops(const List& list, const BoundList& bound,
   for (std::size_t i = 0; i < list.ops.size(); ++i) {
     if (is_chosen(i)) chosen.push_back(i);
   }
-  std::vector<double> least(chosen.size(), std::numeric_limits<double>::infinity());
+  std::vector<double> spent(chosen.size(), 0.0);
+  int repeats = 0;
   for (const std::size_t i : chosen) bound.ops()[i]();
   const Clock::time_point begin = Clock::now();
   do {
-    run_timed(bound, chosen, least);
+    run_timed(bound, chosen, spent);
+    ++repeats;
   } while (seconds_between(begin, Clock::now()) < budget_s);
 
   std::map<std::string, std::pair<double, int>> sums;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     const Op& op = list.ops[chosen[i]];
     auto& [sum, count] = sums[op_key(list, op)];
-    sum += least[i];
+    sum += spent[i] / repeats;
     ++count;
-    record_matmul_rate(list, op, least[i], profile);
+    record_matmul_rate(list, op, spent[i] / repeats, profile);
   }
   for (const auto& [key, sum] : sums) profile.op_seconds[key] = sum.first / sum.second;
 }

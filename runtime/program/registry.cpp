@@ -35,6 +35,15 @@ int Registry::find(std::string_view name) const {
   return -1;
 }
 
+int Registry::find_tensor(std::string_view name) const {
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    for (const LogicalTensor& tensor : parameters_[i].tensors) {
+      if (tensor.name == name) return static_cast<int>(i);
+    }
+  }
+  return -1;
+}
+
 std::int64_t Registry::elements() const noexcept {
   std::int64_t sum = 0;
   for (const Parameter& parameter : parameters_) sum += parameter.count();

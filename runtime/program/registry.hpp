@@ -58,6 +58,8 @@ class Registry {
   int add(Parameter parameter);
   /// The number of the parameter called `name`; -1 if there is none.
   int find(std::string_view name) const;
+  /// The number of the parameter that holds the logical tensor `name`; -1 if none does.
+  int find_tensor(std::string_view name) const;
 
   const std::vector<Parameter>& parameters() const noexcept { return parameters_; }
   const std::vector<Unit>& units() const noexcept { return units_; }

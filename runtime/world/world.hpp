@@ -16,6 +16,7 @@ struct Member {
   std::string host;     // name, for people
   std::string host_id;  // equal exactly for ranks that share a kernel and its memory
   int pid = 0;
+  std::vector<int> cpus;  // logical processors it may run on, ascending
 };
 
 /// Who this rank is and who the others are. Made once at start by join_world().
@@ -28,6 +29,7 @@ struct World {
   std::string origin;  // what told us: "muster", "Open MPI", "environment", "single process"
   std::vector<Member> members;  // [size]
   std::unique_ptr<collectives::Store> store;
+  bool is_store_in_rank_0 = false;  // it ends with rank 0: see leave_world()
 };
 
 /// Set by a signal or by the launcher; read at step boundaries. Lock-free, safe in signal handlers.

@@ -30,7 +30,8 @@ function(muster_test name)
 endfunction()
 
 function(muster_compile_options name)
-  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror)
+  target_compile_options(${name} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Werror
+                                         -Wno-missing-field-initializers)  # defaults are meant
   target_compile_definitions(${name} PRIVATE SPDLOG_COMPILED_LIB SPDLOG_FMT_EXTERNAL)
   if(MUSTER_SANITIZE)
     target_compile_options(${name} PRIVATE -fsanitize=${MUSTER_SANITIZE} -fno-omit-frame-pointer

@@ -61,26 +61,50 @@ struct Workspace {
         scores(scratch.take<float>(kBlockRows * kScoreRow)) {}
 };
 
-/// A row of scores becomes p = exp(score - top), with `top` the largest so far; `weight` gains the
-/// row's sum. Returns what earlier sums must be multiplied by, in a register.
-Floats weigh_row(float* scores, std::int64_t columns, const Visible& visible, float* top,
-                 float* weight) {
-  Floats largest = Floats::set(*top);
-  for (std::int64_t c = 0; c < columns; c += kWidth) {
-    const Floats s = load(scores + c);
-    largest = max(largest, visible.holds(c) ? s : hide_scores(s, visible, c));
+/// How far a score may lie above `top`, in units of ln 2, before earlier sums are scaled down to a
+/// new one: p may be as large as 2^kHeadroom, and the correction is rarely needed.
+constexpr float kHeadroom = 8.0F;
+
+/// What has been summed for one query and head so far.
+struct RowSums {
+  float* sum;          // [width] of p v
+  float* weight;       // [kWidth] of p
+  float* top;          // what p is relative to; minus infinity before the first keys
+  std::int64_t width;  // of sum
+};
+
+/// A new top that is the largest of all scores so far; the sums follow it.
+void raise_top(const RowSums& row, float largest) {
+  if (*row.top > -std::numeric_limits<float>::infinity()) {
+    const Floats shrink = exp2(Floats::set(*row.top - largest));
+    store(row.weight, load(row.weight) * shrink);
+    for (std::int64_t c = 0; c < row.width; c += kWidth) {
+      store(row.sum + c, load(row.sum + c) * shrink);
+    }
   }
-  const Floats new_top = Floats::set(maximum(largest));
-  const Floats shrink = exp2(Floats::set(*top) - new_top);
-  Floats total = load(weight) * shrink;
-  for (std::int64_t c = 0; c < columns; c += kWidth) {
-    const Floats p = probabilities(load(scores + c), new_top, visible, c);
+  *row.top = largest;
+}
+
+/// A row of scores becomes p = exp(score - top), the row's weight gains their sum. With kIsWhole
+/// every key of a full tile is visible.
+template <bool kIsWhole>
+void weigh_row(float* scores, std::int64_t columns, const Visible& visible, const RowSums& row) {
+  const std::int64_t n = kIsWhole ? kTileKeys : columns;
+  Floats largest = Floats::set(*row.top);
+  for (std::int64_t c = 0; c < n; c += kWidth) {
+    const Floats s = load(scores + c);
+    largest = max(largest, kIsWhole || visible.holds(c) ? s : hide_scores(s, visible, c));
+  }
+  if (any_greater(largest, Floats::set(*row.top + kHeadroom))) raise_top(row, maximum(largest));
+  const Floats top = Floats::set(*row.top);
+  Floats total = load(row.weight);
+  for (std::int64_t c = 0; c < n; c += kWidth) {
+    const Floats s = load(scores + c);
+    const Floats p = kIsWhole ? exp2(s - top) : probabilities(s, top, visible, c);
     store(scores + c, p);
     total = total + p;
   }
-  store(weight, total);
-  *top = maximum(largest);
-  return shrink;
+  store(row.weight, total);
 }
 
 /// One query tile of one chunk of heads against all keys it sees.
@@ -95,20 +119,28 @@ class ForwardItem {
         bounds_(args.bounds.row<std::int32_t>(0)) {}
 
   void run(std::int64_t kv_head, std::int64_t first_head, std::int64_t heads) {
-    start(first_head, heads);
     const std::int64_t end = tile_.first + tile_.tokens;
     const std::int64_t hidden =
         bounds_[tile_.first] - tile_.document;  // by every query of the tile
     const std::int64_t begin = tile_.document + hidden / kTileKeys * kTileKeys;
+    const std::int64_t blocks = heads * ((tile_.tokens + kBlockRows - 1) / kBlockRows);
     for (std::int64_t k = begin; k < end; k += kTileKeys) {
       const std::int64_t n = std::min(kTileKeys, end - k);
       pack_keys(head_rows(args_.k, kv_head, k, n), space_.values, space_.width, space_.keys);
       pack_rows(head_rows(args_.v, kv_head, k, n), 1.0F, space_.values, space_.width);
+      const std::int64_t ahead = std::min(kTileKeys, end - k - n);
+      RowPrefetch<T> next_keys(head_rows(args_.k, kv_head, k + n, ahead), blocks);
+      RowPrefetch<T> next_values(head_rows(args_.v, kv_head, k + n, ahead), blocks);
       for (std::int64_t h = 0; h < heads; ++h) {
-        for (std::int64_t t = 0; t < tile_.tokens; t += kBlockRows) attend(h, t, k, n);
+        for (std::int64_t t = 0; t < tile_.tokens; t += kBlockRows) {
+          if (k == begin) start(first_head, h, t);
+          next_keys.step();
+          next_values.step();
+          attend(h, t, k, n);
+          if (k + n == end) finish(first_head, h, t);
+        }
       }
     }
-    finish(first_head, heads);
   }
 
  private:
@@ -116,63 +148,66 @@ class ForwardItem {
                           std::int64_t n) const {
     return {view.row<T>(first) + head * head_dim_, view.stride, n, head_dim_};
   }
+  std::int64_t block_rows(std::int64_t t) const {
+    return std::min<std::int64_t>(kBlockRows, tile_.tokens - t);
+  }
 
-  void start(std::int64_t first_head, std::int64_t heads) {
-    const std::int64_t rows = heads * tile_.tokens;
-    for (std::int64_t h = 0; h < heads; ++h) {
-      pack_rows(head_rows(args_.q, first_head + h, tile_.first, tile_.tokens), args_.scale * kLog2E,
-                space_.q + h * tile_.tokens * space_.width, space_.width);
-    }
-    std::fill_n(space_.sum, rows * space_.width, 0.0F);
-    std::fill_n(space_.weight, rows * kWidth, 0.0F);
-    std::fill_n(space_.top, rows, -std::numeric_limits<float>::infinity());
+  void start(std::int64_t first_head, std::int64_t h, std::int64_t t) {
+    const std::int64_t rows = block_rows(t);
+    const std::int64_t row = h * tile_.tokens + t;
+    const auto source = head_rows(args_.q, first_head + h, tile_.first + t, rows);
+    pack_rows(source, args_.scale * kLog2E, space_.q + row * space_.width, space_.width);
+    const std::int64_t ahead = std::min<std::int64_t>(kBlockRows, tile_.tokens - t - rows);
+    RowPrefetch<T>({source.data + rows * source.stride, source.stride, ahead, head_dim_}, 1).step();
+    std::fill_n(space_.sum + row * space_.width, rows * space_.width, 0.0F);
+    std::fill_n(space_.weight + row * kWidth, rows * kWidth, 0.0F);
+    std::fill_n(space_.top + row, rows, -std::numeric_limits<float>::infinity());
   }
 
   /// A block of queries of one head, from query t of the tile on, against the keys [k, k + n).
   void attend(std::int64_t head, std::int64_t t, std::int64_t k, std::int64_t n) {
-    const std::int64_t rows = std::min<std::int64_t>(kBlockRows, tile_.tokens - t);
+    const std::int64_t rows = block_rows(t);
     const std::int64_t token = tile_.first + t;
     const std::int64_t begin = std::max<std::int64_t>(bounds_[token], k);
     const std::int64_t end = std::min(token + rows, k + n);
     if (begin >= end) return;
     const std::int64_t row = head * tile_.tokens + t;
-    float* const sum = space_.sum + row * space_.width;
     const std::int64_t columns = round_up(end - begin, kWidth);
     multiply_tile({space_.q + row * space_.width, space_.width, 1, space_.keys + begin - k,
                    kScoreRow, space_.scores, kScoreRow, head_dim_, false},
                   rows, columns / kWidth);
+    const bool is_whole = bounds_[token + rows - 1] <= k && token >= k + kTileKeys;
     for (std::int64_t i = 0; i < rows; ++i) {
       const Visible visible{std::max<std::int64_t>(bounds_[token + i] - begin, 0),
                             std::min(token + i + 1, end) - begin};
-      weigh(row + i, space_.scores + i * kScoreRow, columns, visible);
+      float* const scores = space_.scores + i * kScoreRow;
+      if (is_whole) {
+        weigh_row<true>(scores, columns, visible, sums(row + i));
+      } else if (!visible.is_empty()) {
+        weigh_row<false>(scores, columns, visible, sums(row + i));
+      } else {  // other rows of the block see these keys
+        std::fill_n(scores, columns, 0.0F);
+      }
     }
     multiply_tile({space_.scores, kScoreRow, 1, space_.values + (begin - k) * space_.width,
-                   space_.width, sum, space_.width, end - begin, true},
+                   space_.width, space_.sum + row * space_.width, space_.width, end - begin, true},
                   rows, space_.width / kWidth);
   }
 
-  void weigh(std::int64_t row, float* scores, std::int64_t columns, const Visible& visible) {
-    if (visible.is_empty()) {  // another row of the block sees these keys, this one does not
-      std::fill_n(scores, columns, 0.0F);
-      return;
-    }
-    const Floats shrink =
-        weigh_row(scores, columns, visible, space_.top + row, space_.weight + row * kWidth);
-    float* const sum = space_.sum + row * space_.width;
-    for (std::int64_t c = 0; c < space_.width; c += kWidth) store(sum + c, load(sum + c) * shrink);
+  RowSums sums(std::int64_t row) const {
+    return {space_.sum + row * space_.width, space_.weight + row * kWidth, space_.top + row,
+            space_.width};
   }
 
-  void finish(std::int64_t first_head, std::int64_t heads) {
-    for (std::int64_t h = 0; h < heads; ++h) {
-      float* const lse = args_.lse.row<float>(first_head + h) + tile_.first;
-      for (std::int64_t t = 0; t < tile_.tokens; ++t) {
-        const std::int64_t row = h * tile_.tokens + t;
-        const float weight = sum(load(space_.weight + row * kWidth));
-        lse[t] = space_.top[row] * kLn2 + std::log(weight);
-        T* const out = args_.out.row<T>(tile_.first + t) + (first_head + h) * head_dim_;
-        unpack_rows<T>(space_.sum + row * space_.width, space_.width, 1.0F / weight,
-                       {out, args_.out.stride, 1, head_dim_});
-      }
+  void finish(std::int64_t first_head, std::int64_t h, std::int64_t t) {
+    float* const lse = args_.lse.row<float>(first_head + h) + tile_.first + t;
+    for (std::int64_t i = 0; i < block_rows(t); ++i) {
+      const std::int64_t row = h * tile_.tokens + t + i;
+      const float weight = sum(load(space_.weight + row * kWidth));
+      lse[i] = space_.top[row] * kLn2 + std::log(weight);
+      T* const out = args_.out.row<T>(tile_.first + t + i) + (first_head + h) * head_dim_;
+      unpack_rows<T>(space_.sum + row * space_.width, space_.width, 1.0F / weight,
+                     {out, args_.out.stride, 1, head_dim_});
     }
   }
 

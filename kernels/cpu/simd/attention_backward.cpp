@@ -166,8 +166,9 @@ class BackwardItem {
   void add_query_block(const Tile& tile, std::int64_t t) {
     const std::int64_t rows = std::min<std::int64_t>(kBlockRows, tile.queries - t);
     const std::int64_t token = tile.query + t;
-    const std::int64_t begin = std::max<std::int64_t>(bounds_[token], tile.first);
-    const std::int64_t end = std::max(begin, std::min(token + rows, tile.first + tile.n));
+    const std::int64_t last = tile.first + tile.n;
+    const std::int64_t begin = std::clamp<std::int64_t>(bounds_[token], tile.first, last);
+    const std::int64_t end = std::min(token + rows, last);  // not before begin: token sees itself
     const std::int64_t offset = begin - tile.first;
     const std::int64_t columns = round_up(end - begin, kWidth);
     float* const p = space_.p + t * kScoreRow;

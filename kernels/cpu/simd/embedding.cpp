@@ -1,9 +1,9 @@
 #include "kernels/ops/embedding.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/simd/columns.hpp"
 #include "kernels/cpu/simd/dispatch.hpp"
 #include "kernels/cpu/simd/kernels.hpp"
 
@@ -30,9 +30,11 @@ void embedding_backward(Device& device, const EmbeddingBackwardArgs& args) {
     // Cut by columns: every thread adds all rows in order, so threads cannot change a sum.
     parallel_for(device.threads(), args.dy.cols, 64, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t t = 0; t < args.dy.rows; ++t) {
-        float* const sum = args.dtable.row<float>(tokens[t]);
-        const T* const addend = args.dy.row<T>(t);
-        for (std::int64_t c = begin; c < end; ++c) sum[c] += static_cast<float>(addend[c]);
+        float* const sum = args.dtable.row<float>(tokens[t]) + begin;
+        const T* const addend = args.dy.row<T>(t) + begin;
+        for_each_register(end - begin, [&](auto lanes, std::int64_t c) {
+          lanes.store(sum + c, lanes.load(sum + c) + lanes.load(addend + c));
+        });
       }
     });
   });

@@ -10,7 +10,7 @@
 namespace muster::kernels::cpu::MUSTER_ISA {
 namespace {
 
-constexpr std::int64_t kBlockBytes = 2048;  // of results: they stay in the first-level cache
+constexpr std::int64_t kBlockBytes = 4096;  // of results: they stay in the first-level cache
 constexpr std::int64_t kGrainBytes = 65536;
 constexpr std::int64_t kLine = 64;
 

@@ -1,23 +1,25 @@
 #include "kernels/ops/rope.hpp"
 
 #include "kernels/cpu/parallel.hpp"
+#include "kernels/cpu/simd/columns.hpp"
 #include "kernels/cpu/simd/dispatch.hpp"
 #include "kernels/cpu/simd/kernels.hpp"
 
 namespace muster::kernels::cpu::MUSTER_ISA {
 namespace {
 
-/// One head of one token: low and high are its two halves.
+/// One head of one token, its halves [head, head + half) and [head + half, head + 2 half).
 template <typename T>
 void rotate(T* head, const float* cos, const float* sin, std::int64_t half, float sign) {
-  T* const high = head + half;
-  for (std::int64_t i = 0; i < half; ++i) {
-    const float a = static_cast<float>(head[i]);
-    const float b = static_cast<float>(high[i]);
-    const float s = sign * sin[i];
-    head[i] = T(a * cos[i] - b * s);
-    high[i] = T(b * cos[i] + a * s);
-  }
+  const Floats direction = Floats::set(sign);
+  for_each_register(half, [&](auto lanes, std::int64_t i) {
+    const Floats low = lanes.load(head + i);
+    const Floats high = lanes.load(head + half + i);
+    const Floats c = lanes.load(cos + i);
+    const Floats s = direction * lanes.load(sin + i);
+    lanes.store(head + i, low * c - high * s);
+    lanes.store(head + half + i, high * c + low * s);
+  });
 }
 
 }  // namespace
@@ -28,15 +30,17 @@ void rope(Device& device, const RopeArgs& args) {
   const float sign = args.inverse ? -1.0F : 1.0F;
   with_float(args.x.dtype, [&](auto type) {
     using T = typename decltype(type)::type;
-    parallel_for(device.threads(), args.x.rows, 16, [&](std::int64_t begin, std::int64_t end) {
-      for (std::int64_t t = begin; t < end; ++t) {
-        const float* const cos = args.cos.row<float>(positions[t]);
-        const float* const sin = args.sin.row<float>(positions[t]);
-        for (std::int64_t c = 0; c < args.x.cols; c += args.head_dim) {
-          rotate(args.x.row<T>(t) + c, cos, sin, half, sign);
-        }
-      }
-    });
+    parallel_for(device.threads(), args.x.rows, rows_worth_a_thread(args.x.cols),
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t t = begin; t < end; ++t) {
+                     const float* const cos = args.cos.row<float>(positions[t]);
+                     const float* const sin = args.sin.row<float>(positions[t]);
+                     T* const x = args.x.row<T>(t);
+                     for (std::int64_t c = 0; c < args.x.cols; c += args.head_dim) {
+                       rotate(x + c, cos, sin, half, sign);
+                     }
+                   }
+                 });
   });
 }
 

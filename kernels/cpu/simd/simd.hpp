@@ -72,6 +72,10 @@ inline float sum(Floats a) {
 inline float maximum(Floats a) {
   return _mm512_reduce_max_ps(a.v);
 }
+/// True if a > b in any lane; NaN is not greater.
+inline bool any_greater(Floats a, Floats b) {
+  return _mm512_cmp_ps_mask(a.v, b.v, _CMP_GT_OQ) != 0;
+}
 
 inline Floats load(const float* p) {
   return {_mm512_loadu_ps(p)};
@@ -190,6 +194,10 @@ inline float maximum(Floats a) {
   const __m128 half = _mm_max_ps(_mm256_castps256_ps128(a.v), _mm256_extractf128_ps(a.v, 1));
   const __m128 pair = _mm_max_ps(half, _mm_movehl_ps(half, half));
   return _mm_cvtss_f32(_mm_max_ss(pair, _mm_movehdup_ps(pair)));
+}
+/// True if a > b in any lane; NaN is not greater.
+inline bool any_greater(Floats a, Floats b) {
+  return _mm256_movemask_ps(_mm256_cmp_ps(a.v, b.v, _CMP_GT_OQ)) != 0;
 }
 
 inline Floats load(const float* p) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 
@@ -69,6 +70,30 @@ void unpack_rows(const float* tile, std::int64_t tile_row, float factor, const R
     if (c < target.cols) store_first(to + c, scale * load(from + c), target.cols - c);
   }
 }
+
+/// Asks for rows of a tensor a few at a time, so that they arrive while other tiles are multiplied;
+/// asked for all at once they would only queue up in front of those.
+template <typename T>
+class RowPrefetch {
+ public:
+  /// The rows will have been asked for after `steps` steps.
+  RowPrefetch(const Rows<const T>& rows, std::int64_t steps)
+      : rows_(rows), per_step_((rows.rows + steps - 1) / steps) {}
+
+  void step() {
+    const std::int64_t end = std::min(rows_.rows, next_ + per_step_);
+    for (; next_ < end; ++next_) {
+      const auto* const row = reinterpret_cast<const char*>(rows_.data + next_ * rows_.stride);
+      const std::int64_t bytes = rows_.cols * static_cast<std::int64_t>(sizeof(T));
+      for (std::int64_t i = 0; i < bytes; i += 64) _mm_prefetch(row + i, _MM_HINT_T0);
+    }
+  }
+
+ private:
+  const Rows<const T> rows_;
+  const std::int64_t per_step_;
+  std::int64_t next_ = 0;
+};
 
 /// One 8 x 8 block: to[c][r] = from[r][c].
 inline void transpose_block(const float* from, std::int64_t from_row, float* to,

@@ -1,0 +1,74 @@
+#include <cstdio>
+#include <exception>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include "collectives/bootstrap/build_id.hpp"
+#include "kernels/base/error.hpp"
+#include "launcher/options.hpp"
+#include "launcher/rank_session.hpp"
+#include "runtime/config/job.hpp"
+#include "runtime/control/exit_codes.hpp"
+#include "runtime/train/run.hpp"
+#include "runtime/world/join.hpp"
+
+namespace muster::launcher {
+namespace {
+
+/// What a rank does for each command; muster-rank takes the same command lines as muster.
+struct RunRank {
+  RankSession& session;
+
+  int operator()(const ShowText& command) const {
+    std::fputs(command.text.c_str(), stdout);
+    return 0;
+  }
+  int operator()(const TrainCommand& command) const {
+    const runtime::Identity& identity = session.identify(command.log_level);
+    const runtime::JobConfig config = runtime::load_job(command.job, command.settings);
+    const double timeout_s = config.comm.init_timeout_seconds;
+    runtime::World world = runtime::join_world(
+        identity, {.build_id = collectives::build_id(), .timeout_s = timeout_s});
+    const auto reporter = session.reporter(config.logging.interval);
+    const int code = runtime::run_train(world, config, *reporter, session.stop());
+    runtime::leave_world(world, timeout_s);
+    return code;
+  }
+  int operator()(const GenerateCommand& command) const {
+    return runtime::run_generate(command.options, *session.reporter(1));
+  }
+  int operator()(const PlanCommand& command) const {
+    return runtime::run_plan({.config = runtime::load_job(command.job, command.settings),
+                              .ranks = command.ranks,
+                              .show_program = command.show_program,
+                              .show_config = command.show_config},
+                             *session.reporter(1));
+  }
+};
+
+int run(const std::vector<std::string>& arguments) {
+  try {
+    RankSession session;
+    return session.run([&] {
+      const std::string version = fmt::format("muster-rank {}", collectives::build_id());
+      return std::visit(RunRank{session}, parse_command(arguments, version));
+    });
+  } catch (const Error& error) {
+    fmt::print(stderr, "muster: {}\n", error.what());
+    return runtime::exit_code_of(error.code());
+  } catch (const std::exception& error) {
+    fmt::print(stderr, "muster: {}\n", error.what());
+    return runtime::kExitFailed;
+  }
+}
+
+}  // namespace
+}  // namespace muster::launcher
+
+int main(int count, char** words) {
+  return muster::launcher::run({words + 1, words + count});
+}

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <vector>
+
+#include <poll.h>
+
+#include "launcher/console.hpp"
+#include "launcher/output_queue.hpp"
+#include "launcher/signals.hpp"
+#include "launcher/verdict.hpp"
+#include "launcher/watched_rank.hpp"
+
+namespace muster::launcher {
+
+/// Watches the ranks of a host until all have ended, from one thread in one poll loop.
+///
+///     running   until a rank fails
+///     settling  up to 0.5 s, when only victims are known yet: their cause may still come
+///     ending    the others are told to end; whoever has not after 1 s is killed
+///
+/// A stop signal asks the ranks to stop, save and leave; a second one, or the end of the grace
+/// time, kills them.
+class Supervisor {
+ public:
+  Supervisor(std::vector<RankProcess> ranks, double grace_s, Console& console, OutputQueue& output,
+             StopSignals& signals);
+
+  /// Returns when no rank runs any more. What they wrote last is taken with take_last_output().
+  void run();
+  /// When nobody is left who could write: takes the rest of the ranks' output.
+  void take_last_output();
+  Verdict verdict() const;
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  enum class Phase { running, settling, ending, killed };
+  enum class Source { signals, room, control, out, err, end };
+  struct Watch {
+    Source source;
+    std::size_t rank;
+  };
+
+  bool is_any_running() const;
+  bool is_any_failing() const;
+  std::vector<RankEnd> ends() const;
+  void choose_watches();
+  void watch(int number, Source source, std::size_t rank);
+  int milliseconds_to_wait() const;
+  void serve();
+  void take_signal();
+  void advance();
+  bool is_culprit_known() const;
+  void end_the_rest();
+  void kill_all();
+
+  std::vector<WatchedRank> ranks_;
+  double grace_s_;
+  Console& console_;
+  OutputQueue& output_;
+  StopSignals& signals_;
+  std::vector<pollfd> polls_;  // [i] belongs to watches_[i]
+  std::vector<Watch> watches_;
+  Phase phase_ = Phase::running;
+  std::optional<Clock::time_point> phase_end_;
+  std::optional<Clock::time_point> stop_end_;
+  Interruption interruption_;
+};
+
+}  // namespace muster::launcher

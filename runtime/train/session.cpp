@@ -1,0 +1,154 @@
+#include "runtime/train/session.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fstream>
+#include <vector>
+
+#include <fmt/format.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include "collectives/backends.hpp"
+#include "kernels/devices.hpp"
+#include "runtime/probe/links.hpp"
+#include "runtime/probe/ops.hpp"
+#include "runtime/train/shape.hpp"
+
+namespace muster::runtime {
+namespace {
+
+/// Fills the frame as full rows of one document each would, so that attention is measured at the
+/// length it will have.
+void fill_probe_batch(Engine& engine, const BatchShape& batch) {
+  const auto tokens = static_cast<std::size_t>(batch.tokens());
+  std::vector<std::int32_t> zeros(tokens, 0);
+  std::vector<std::int32_t> positions(tokens);
+  std::vector<std::int32_t> bounds(tokens);
+  for (std::size_t t = 0; t < tokens; ++t) {
+    positions[t] = static_cast<std::int32_t>(t) % static_cast<std::int32_t>(batch.seq_len);
+    bounds[t] = static_cast<std::int32_t>(t) - positions[t];
+  }
+  engine.fill_frame({zeros, zeros, positions, bounds}, 0.0F);
+}
+
+/// Of many equal blocks two are enough.
+bool is_representative(const OpSource& source) {
+  constexpr std::int64_t kMeasuredLayers = 2;
+  return source.layer < kMeasuredLayers;
+}
+
+DeviceProfile measure_device(const JobConfig& config, Engine& engine, kernels::Device& device) {
+  DeviceProfile profile;
+  const double budget = config.probe.budget_seconds;
+  profile.memory_bytes = measure_memory(device, std::size_t{16} << 20);
+  const Program& program = engine.program();
+  const auto chosen = [&](std::size_t i) { return is_representative(program.sources[i]); };
+  const auto all = [](std::size_t) { return true; };
+  measure_ops(program.first, engine.bound_first(), chosen, 0.3 * budget, profile);
+  measure_ops(program.middle, engine.bound_middle(), chosen, 0.2 * budget, profile);
+  measure_ops(program.norms, engine.bound_norms(), all, 0.05 * budget, profile);
+  measure_ops(program.update, engine.bound_update(), all, 0.05 * budget, profile);
+  return profile;
+}
+
+/// Every rank's numbers become those of the slowest.
+void agree_on_slowest(Plan& plan, collectives::Communicator& group) {
+  std::array<double, 4> numbers{plan.compute_s, plan.reduce_s, plan.update_s,
+                                static_cast<double>(plan.other_bytes)};
+  const TensorView view = vector_view(numbers.data(), std::ssize(numbers));
+  group.all_reduce(view, view, collectives::ReduceOp::max, {.label = "plan"}).wait();
+  plan.compute_s = numbers[0];
+  plan.reduce_s = numbers[1];
+  plan.update_s = numbers[2];
+  plan.other_bytes = static_cast<std::int64_t>(numbers[3]);
+}
+
+}  // namespace
+
+JobInputs read_inputs(const JobConfig& config, int ranks) {
+  JobInputs inputs;
+  inputs.tokenizer = open_tokenizer(config.tokenizer);
+  inputs.shape = model_shape(config, inputs.tokenizer->vocab_size());
+  inputs.batching = cut_batch(config, ranks);
+  inputs.data = load_job_data(config, *inputs.tokenizer, inputs.shape.vocab);
+  return inputs;
+}
+
+std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int threads) {
+  kernels::DeviceOptions options;
+  options.threads = config.device.threads > 0 ? static_cast<int>(config.device.threads) : threads;
+  return kernels::open_device(config.device.kind, options);
+}
+
+std::unique_ptr<collectives::Communicator> open_data_group(const JobConfig& config, World& world,
+                                                           int cores_per_rank,
+                                                           kernels::Device& device) {
+  collectives::GroupSpec spec;
+  spec.name = "data";
+  spec.rank = world.rank;
+  spec.size = world.size;
+  for (const Member& member : world.members) spec.hosts.push_back(member.host_id);
+  spec.cores_per_rank = cores_per_rank;
+  return collectives::create_communicator(
+      config.comm.backend, spec, *world.store, device,
+      Deadline::after_seconds(config.comm.init_timeout_seconds));
+}
+
+EngineOptions engine_options(const JobConfig& config, const ModelShape& shape,
+                             const BatchShape& batch) {
+  return {.shape = shape,
+          .batch = batch,
+          .compute = compute_dtype(config.training.precision),
+          .adamw = {.beta1 = config.optimizer.beta1,
+                    .beta2 = config.optimizer.beta2,
+                    .eps = config.optimizer.eps,
+                    .weight_decay = config.optimizer.weight_decay},
+          .no_decay = config.optimizer.no_decay,
+          .comm_timeout_s = config.comm.train_timeout_seconds};
+}
+
+Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine& engine,
+                       kernels::Device& device, collectives::Communicator& group,
+                       std::int64_t base_bytes) {
+  Forecast forecast;
+  const auto begin = std::chrono::steady_clock::now();
+  if (config.probe.enable) {
+    fill_probe_batch(engine, batching.micro_batch(config.data.seq_len));
+    group.barrier({.label = "probe"});
+    forecast.profile.device = measure_device(config, engine, device);
+    forecast.profile.link =
+        measure_links(group, 4.0 * static_cast<double>(engine.registry().padded_elements()),
+                      0.25 * config.probe.budget_seconds);
+  }
+  forecast.probe_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  Plan& plan = forecast.plan;
+  plan.data_degree = group.size();
+  plan.micro_batches = batching.micro_batches;
+  plan.micro_batch_rows = batching.micro_batch_rows;
+  plan.parameter_bytes = ParameterStore::bytes(engine.registry(), engine.store().options());
+  plan.peer_bytes = (group.size() - 1) * 4 * engine.registry().padded_elements();
+  plan.other_bytes = base_bytes + static_cast<std::int64_t>(device.scratch_bytes()) +
+                     engine.memory().bytes() - engine.program().arena_bytes();
+  price_plan(plan, engine.program(), forecast.profile);
+  agree_on_slowest(plan, group);
+  return forecast;
+}
+
+std::int64_t resident_bytes() {
+  std::ifstream statm("/proc/self/statm");
+  std::int64_t total = 0;
+  std::int64_t resident = 0;
+  statm >> total >> resident;
+  return resident * sysconf(_SC_PAGESIZE);
+}
+
+std::int64_t peak_resident_bytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss * 1024;
+}
+
+}  // namespace muster::runtime

@@ -1,0 +1,22 @@
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "collectives/bootstrap/store.hpp"
+#include "kernels/base/deadline.hpp"
+#include "runtime/world/join.hpp"
+
+namespace muster::runtime {
+
+/// A rank's way to the store of its job.
+struct Entrance {
+  std::unique_ptr<collectives::Store> store;
+  std::string job_id;
+  bool is_store_in_rank_0 = false;
+};
+
+/// Opens the entrance that the identity names. Collective where rank 0 serves the store.
+Entrance enter(const Identity& identity, const JoinOptions& options, Deadline deadline);
+
+}  // namespace muster::runtime

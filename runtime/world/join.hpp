@@ -1,0 +1,29 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/world/identity.hpp"
+#include "runtime/world/world.hpp"
+
+namespace muster::runtime {
+
+struct JoinOptions {
+  std::string build_id;      // must be the same on every rank
+  double timeout_s = 300.0;  // until all ranks have joined
+};
+
+/// Enters the job: finds the store (or serves it, on rank 0 where no launcher does), checks that
+/// ranks 0 to size - 1 are there exactly once with one job, size and build, and fills World.
+/// Collective: returns once everyone has joined.
+///
+/// Errors: config when the ranks contradict each other, on every rank with the same text, or when
+/// secret, address or plug-in are missing or wrong; timeout names the ranks that did not come;
+/// peer_lost when the store vanished.
+World join_world(const Identity& identity, const JoinOptions& options);
+
+/// To be called by every rank that ends well, as the last use of its store: rank 0, where it serves
+/// the store, waits for the others so that none of them finds the store gone. Rank 0 logs who did
+/// not come within `timeout_s`.
+void leave_world(World& world, double timeout_s);
+
+}  // namespace muster::runtime
