@@ -26,7 +26,7 @@ TEST(Segments, LieOneAfterTheOther) {
 
 TEST(Segments, ShowAllMappingsOfAFileTheSameBytes) {
   Segments segments = Segments::reserve(2, 128 * kMiB);
-  const UniqueFd file = create_segment_file(segments.bytes());
+  const Fd file = create_segment_file(segments.bytes());
   segments.map(0, file);
   segments.map(1, file);
 
@@ -37,7 +37,7 @@ TEST(Segments, ShowAllMappingsOfAFileTheSameBytes) {
 
 TEST(Segments, RefuseAFileThatIsTooShort) {
   Segments segments = Segments::reserve(2, 128 * kMiB);
-  const UniqueFd file = create_segment_file(kMiB);
+  const Fd file = create_segment_file(kMiB);
 
   EXPECT_THAT(error_text(ErrorCode::peer_lost, [&] { segments.map(1, file); }),
               HasSubstr("the segment of rank 1 has 1048576 bytes"));
