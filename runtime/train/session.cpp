@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "collectives/backends.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
+#include "runtime/checkpoint/output_dir.hpp"
 #include "runtime/probe/links.hpp"
 #include "runtime/probe/ops.hpp"
 #include "runtime/train/shape.hpp"
@@ -74,6 +76,32 @@ JobInputs read_inputs(const JobConfig& config, int ranks) {
   inputs.batching = cut_batch(config, ranks);
   inputs.data = load_job_data(config, *inputs.tokenizer, inputs.shape.vocab);
   return inputs;
+}
+
+void check_resources(const JobConfig& config, const JobInputs& inputs, const World& world) {
+  const EngineOptions options =
+      engine_options(config, inputs.shape, inputs.batching.micro_batch(config.data.seq_len));
+  const Program program = make_program(options, world.size);
+  const std::int64_t rank_bytes =
+      ParameterStore::bytes(program.registry, {.compute = options.compute}) + program.arena_bytes();
+  const double needed = static_cast<double>(rank_bytes) * world.local_size;
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > there) {
+    throw Error(ErrorCode::config,
+                fmt::format("{}: parameters, optimiser state and activations need {:.1f} GiB of "
+                            "memory on each of {} ranks here, {:.1f} GiB in all; this host has "
+                            "{:.1f} GiB",
+                            config.file, static_cast<double>(rank_bytes) / 0x1p30, world.local_size,
+                            needed / 0x1p30, there / 0x1p30));
+  }
+  if (world.rank != 0) return;
+  const std::int64_t interval = config.checkpoint.interval;
+  const std::int64_t saves = interval > 0 ? (config.training.steps + interval - 1) / interval : 1;
+  const std::int64_t copies = std::min(saves, config.checkpoint.keep_latest_k + 1);
+  constexpr std::int64_t kBytesPerParameter = 12;  // weights and two moments in f32
+  check_output_dir(config.job.output_dir,
+                   copies * kBytesPerParameter * program.registry.elements());
 }
 
 std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int threads) {
