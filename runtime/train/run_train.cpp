@@ -54,11 +54,10 @@ class Run {
     threads_ = threads_for_this_rank(world);
     device_ = open_job_device(config, threads_.threads);
     group_ = open_data_group(config, world, threads_.cores_per_rank, *device_);
-    const std::int64_t base_bytes = resident_bytes();
     engine_ = std::make_unique<Engine>(engine_options(config, inputs_.shape, micro_batch()),
                                        *device_, *group_);
     introduce();
-    forecast_ = make_forecast(config, inputs_.batching, *engine_, *device_, *group_, base_bytes);
+    forecast_ = make_forecast(config, inputs_.batching, *engine_, *device_, *group_);
     say(probe_table(forecast_.profile, world.size, forecast_.probe_s));
     say(plan_table(forecast_.plan));
     prepare_training();

@@ -48,8 +48,8 @@ DeviceProfile measure_device(const JobConfig& config, Engine& engine, kernels::D
   const Program& program = engine.program();
   const auto chosen = [&](std::size_t i) { return is_representative(program.sources[i]); };
   const auto all = [](std::size_t) { return true; };
-  measure_ops(program.first, engine.bound_first(), chosen, 0.3 * budget, profile);
-  measure_ops(program.middle, engine.bound_middle(), chosen, 0.2 * budget, profile);
+  measure_ops(program.first, engine.bound_first(), chosen, 0.25 * budget, profile);
+  measure_ops(program.middle, engine.bound_middle(), chosen, 0.05 * budget, profile);
   measure_ops(program.norms, engine.bound_norms(), all, 0.05 * budget, profile);
   measure_ops(program.update, engine.bound_update(), all, 0.05 * budget, profile);
   return profile;
@@ -138,8 +138,7 @@ EngineOptions engine_options(const JobConfig& config, const ModelShape& shape,
 }
 
 Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine& engine,
-                       kernels::Device& device, collectives::Communicator& group,
-                       std::int64_t base_bytes) {
+                       kernels::Device& device, collectives::Communicator& group) {
   Forecast forecast;
   const auto begin = std::chrono::steady_clock::now();
   if (config.probe.enable) {
@@ -148,7 +147,7 @@ Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine
     forecast.profile.device = measure_device(config, engine, device);
     forecast.profile.link =
         measure_links(group, 4.0 * static_cast<double>(engine.registry().padded_elements()),
-                      0.25 * config.probe.budget_seconds);
+                      0.2 * config.probe.budget_seconds);
   }
   forecast.probe_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -158,8 +157,9 @@ Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine
   plan.micro_batch_rows = batching.micro_batch_rows;
   plan.parameter_bytes = ParameterStore::bytes(engine.registry(), engine.store().options());
   plan.peer_bytes = (group.size() - 1) * 4 * engine.registry().padded_elements();
-  plan.other_bytes = base_bytes + static_cast<std::int64_t>(device.scratch_bytes()) +
-                     engine.memory().bytes() - engine.program().arena_bytes();
+  // All of the engine's memory has been touched: what is resident beyond it is everything else.
+  plan.other_bytes = std::max<std::int64_t>(
+      0, resident_bytes() - plan.parameter_bytes - engine.program().arena_bytes());
   price_plan(plan, engine.program(), forecast.profile);
   agree_on_slowest(plan, group);
   return forecast;

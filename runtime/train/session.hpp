@@ -52,8 +52,7 @@ struct Forecast {
   double probe_s = 0.0;
 };
 Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine& engine,
-                       kernels::Device& device, collectives::Communicator& group,
-                       std::int64_t base_bytes);
+                       kernels::Device& device, collectives::Communicator& group);
 
 /// Bytes of memory that the process holds now, and the most it ever held.
 std::int64_t resident_bytes();
