@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/log.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -73,9 +74,19 @@ MetricsFile::~MetricsFile() {
 }
 
 void MetricsFile::write_line(std::string_view line) {
-  if (write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+  errno = ENOSPC;  // what a short write means
+  const bool is_whole = write(fd_, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  if (is_whole) {
+    is_failing_ = false;
+    return;
   }
+  if (!is_failing_) {
+    log_warning(
+        fmt::format("cannot write {}: {}; training goes on, its lines are lost until it can "
+                    "be written again",
+                    path_, std::strerror(errno)));
+  }
+  is_failing_ = true;
 }
 
 void MetricsFile::write_step(const StepMetrics& m) {

@@ -44,6 +44,7 @@ class MetricsFile {
 
   std::string path_;
   int fd_ = -1;
+  bool is_failing_ = false;  // the last line was lost; said once
   std::array<char, 1024> buffer_{};
 };
 
