@@ -26,7 +26,8 @@ struct StepMetrics {
 
 /// Appends one JSON object per step to `output_dir/metrics.jsonl`; a line is written with one
 /// write(2), so a reader never sees half of one, and nothing is allocated. A value that is not
-/// finite is written as null. One thread at a time.
+/// finite is written as null. A disk that is full costs lines and a warning, not the run. One
+/// thread at a time.
 class MetricsFile {
  public:
   /// Opens for appending. Lines of steps after `last_step` (of a run that is now resumed from an
