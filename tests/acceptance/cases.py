@@ -32,10 +32,12 @@ def files_left(folder: pathlib.Path) -> list[str]:
 
 
 def last_line(run: lib.Run) -> str:
-    """The line a person would read: the first that says error, or the last."""
-    lines = [text for text in run.output.splitlines() if text.strip()]
-    said = [text for text in lines if "error" in text.lower()]
-    return (said or lines or ["nothing"])[0].strip()[:220]
+    """The line a person would read: the last that names a mistake or a failure."""
+    lines = [text.strip() for text in run.output.splitlines() if text.strip()]
+    said = [
+        text for text in lines if re.search(r":\d+:\d+: |config: |i/o: |exited with|killed by|error", text)
+    ]
+    return (said or lines or ["nothing"])[-1][:260]
 
 
 def refused(table: Table, name: str, run: lib.Run, patterns: list[str], folder: pathlib.Path) -> None:
