@@ -82,10 +82,10 @@ void MetricsFile::write_step(const StepMetrics& m) {
   auto end = fmt::format_to_n(
       buffer_.data(), buffer_.size(),
       R"({{"step":{},"loss":{},"lr":{},"tokens_per_s":{},"grad_norm":{},"step_seconds":{},)"
-      R"("target_tokens":{},"loss_scale":{},"skipped":{},"memory_bytes":{})",
+      R"("target_tokens":{},"loss_scale":{},"skipped":{},"memory_bytes":{},"arena_bytes":{})",
       m.step, JsonNumber{m.loss}, JsonNumber{m.lr}, JsonNumber{m.tokens_per_s},
       JsonNumber{m.grad_norm}, JsonNumber{m.step_seconds}, m.target_tokens,
-      JsonNumber{m.loss_scale}, m.is_skipped, m.memory_bytes);
+      JsonNumber{m.loss_scale}, m.is_skipped, m.memory_bytes, m.arena_bytes);
   std::size_t size = end.size;
   if (m.heap_allocations >= 0) {
     size += fmt::format_to_n(buffer_.data() + size, buffer_.size() - size,

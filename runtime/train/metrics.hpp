@@ -20,6 +20,7 @@ struct StepMetrics {
   double loss_scale = 1.0;
   bool is_skipped = false;
   std::int64_t memory_bytes = 0;       // peak resident set of rank 0
+  std::int64_t arena_bytes = 0;        // allocated for the values of a micro-batch
   std::int64_t heap_allocations = -1;  // during the step on rank 0; -1: not counted
 };
 

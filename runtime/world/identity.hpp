@@ -29,7 +29,7 @@ struct Identity {
   std::string secret_file;      // Entry::address; empty when none is named
   std::string job_id;           // Entry::address
   std::string interface;        // Entry::messenger: where rank 0 serves the store; empty: chosen
-  std::vector<std::string> remarks;  // disagreements that were decided; for rank 0 to log
+  std::vector<std::string> remarks;  // disagreements that were decided; join_world() logs them
 
   bool is_single() const noexcept { return origin == "single process"; }
 };

@@ -130,6 +130,10 @@ World join_world(const Identity& identity, const JoinOptions& options) {
     return fmt::format("rank {} of {} joined its job (told by {})", identity.rank, identity.size,
                        identity.origin);
   };
+  if (identity.rank == 0) {
+    for (const std::string& remark : identity.remarks)
+      log_warning(fmt::format("world: {}", remark));
+  }
   return with_context(describe, [&] {
     Entrance entrance = enter(identity, options, deadline);
     const Arrival self = introduce(identity, options, entrance.job_id);
