@@ -17,7 +17,8 @@ struct GroupSpec {
   int rank = 0;      // this rank's number in the group
   int size = 1;
   std::vector<std::string> hosts;  // [size] host id of every member: equal ids share memory
-  int cores_per_rank = 1;  // cores that each member has for itself; 0: fewer cores than ranks
+  int cores_per_rank = 1;  // cores that each member has for itself; 0: fewer cores than ranks.
+                           // From 2 on lanes above 0 run beside the caller, below they run inline
   std::size_t symmetric_limit = std::size_t{1} << 40;  // address space kept for symmetric memory
 };
 

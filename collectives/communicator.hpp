@@ -93,6 +93,11 @@ class Communicator {
   /// Safe from any thread, at any time, any number of times; never blocks.
   virtual void abort(std::string_view reason) noexcept = 0;
 
+  /// A sign of life from a rank that is busy outside the group for long (reading data, writing a
+  /// checkpoint): a rank that waits for it then waits on for its own timeout_s from the last sign.
+  /// Safe from any thread, at any time; never blocks.
+  virtual void heartbeat() noexcept = 0;
+
  protected:
   Communicator(std::string name, int rank, int size)
       : name_(std::move(name)), rank_(rank), size_(size) {}

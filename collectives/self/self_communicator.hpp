@@ -19,6 +19,7 @@ class SelfCommunicator final : public Communicator {
   std::string_view backend() const noexcept override { return "self"; }
   MemorySource& memory() noexcept override { return device_.memory(); }
   void abort(std::string_view /*reason*/) noexcept override {}
+  void heartbeat() noexcept override {}
 
  private:
   Pending do_call(const Call& call) override;

@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <cstring>
-
 #include "collectives/shm/algorithms.hpp"
 #include "collectives/shm/inline_reduce.hpp"
 #include "collectives/shm/pieces.hpp"
@@ -83,7 +80,9 @@ void all_reduce(Lane& lane, const Call& call) {
   // the others cannot change the choice of `staged`.
   StagedAllReduce staged(lane, call);
   const Path guess = choose(lane, bytes, memories);
-  if (guess == Path::one_shot) std::memcpy(lane.one_shot_slot(lane.rank()), call.in.data, bytes);
+  if (guess == Path::one_shot) {
+    copy(lane, lane.one_shot_slot(lane.rank()), call.in.data, bytes, false);
+  }
   if (guess == Path::staged) staged.start();
   lane.arrive();
   lane.meet();

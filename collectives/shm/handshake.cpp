@@ -9,6 +9,7 @@
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "collectives/net/fd.hpp"
 #include "collectives/shm/layout.hpp"
 #include "collectives/shm/unix_socket.hpp"
 #include "kernels/base/error.hpp"
@@ -35,7 +36,7 @@ struct Hello {
 Token random_token() {
   Token token;
   if (::getrandom(token.data(), token.size(), 0) != static_cast<ssize_t>(token.size())) {
-    throw Error(ErrorCode::io, fmt::format("getrandom: {}", std::strerror(errno)));
+    throw Error(ErrorCode::io, fmt::format("getrandom: {}", errno_text(errno)));
   }
   return token;
 }
@@ -59,7 +60,7 @@ std::string_view name_of(const Door& door) {
 
 class Handshake {
  public:
-  Handshake(const GroupSpec& group, Store& store, const UniqueFd& file, std::size_t bytes,
+  Handshake(const GroupSpec& group, Store& store, const Fd& file, std::size_t bytes,
             Deadline deadline)
       : group_(group),
         store_(store),
@@ -67,13 +68,13 @@ class Handshake {
         bytes_(bytes),
         deadline_(deadline),
         neighbours_(static_cast<std::size_t>(group.size)) {
-    neighbours_[static_cast<std::size_t>(group.rank)] = {UniqueFd(), bytes, ::getpid()};
+    neighbours_[static_cast<std::size_t>(group.rank)] = {Fd(), bytes, ::getpid()};
   }
 
   std::vector<Neighbour> run() {
     open_door();
     // Connecting needs only that the other side listens, so all may connect before any accepts.
-    std::vector<UniqueFd> to_lower;
+    std::vector<Fd> to_lower;
     for (int rank = 0; rank < group_.rank; ++rank) to_lower.push_back(connect_and_greet(rank));
     for (int missing = group_.size - 1 - group_.rank; missing > 0;) {
       if (answer_one()) --missing;
@@ -119,7 +120,7 @@ class Handshake {
     return door;
   }
 
-  void send_hello(const UniqueFd& socket, const Token& token, int to) {
+  void send_hello(const Fd& socket, const Token& token, int to) {
     Hello hello;
     hello.bytes = bytes_;
     hello.rank = group_.rank;
@@ -127,9 +128,9 @@ class Handshake {
     send_with_file(socket, std::as_bytes(std::span(&hello, 1)), file_, describe(to));
   }
 
-  UniqueFd connect_and_greet(int rank) {
+  Fd connect_and_greet(int rank) {
     const Door door = door_of(rank);
-    UniqueFd socket = connect_to(name_of(door), deadline_, describe(rank));
+    Fd socket = connect_to(name_of(door), deadline_, describe(rank));
     if (!peer_of_same_user(socket)) throw_stranger(rank);
     send_hello(socket, door.token, rank);
     return socket;
@@ -138,7 +139,7 @@ class Handshake {
   // One connection: a rank above mine, or a stranger, who gets no answer.
   bool answer_one() {
     const std::string whom = describe_missing();
-    const UniqueFd socket = accept_one(listener_, deadline_, whom);
+    const Fd socket = accept_one(listener_, deadline_, whom);
     const std::optional<pid_t> pid = peer_of_same_user(socket);
     if (!pid) return false;
     Hello hello;
@@ -154,7 +155,7 @@ class Handshake {
     return true;
   }
 
-  void take_answer(const UniqueFd& socket, int rank) {
+  void take_answer(const Fd& socket, int rank) {
     Hello hello;
     auto file = receive_with_file(socket, std::as_writable_bytes(std::span(&hello, 1)), deadline_,
                                   describe(rank));
@@ -166,7 +167,7 @@ class Handshake {
     keep(rank, hello, std::move(*file), peer_of_same_user(socket).value_or(0));
   }
 
-  void keep(int rank, const Hello& hello, UniqueFd file, pid_t pid) {
+  void keep(int rank, const Hello& hello, Fd file, pid_t pid) {
     if (hello.layout != Hello().layout) {
       throw Error(ErrorCode::unsupported,
                   fmt::format("{} lays out shared memory differently: all ranks must run the same "
@@ -190,17 +191,17 @@ class Handshake {
 
   const GroupSpec& group_;
   Store& store_;
-  const UniqueFd& file_;
+  const Fd& file_;
   std::size_t bytes_;
   Deadline deadline_;
   std::vector<Neighbour> neighbours_;
   Door door_;
-  UniqueFd listener_;
+  Fd listener_;
 };
 
 }  // namespace
 
-std::vector<Neighbour> exchange_segments(const GroupSpec& group, Store& store, const UniqueFd& file,
+std::vector<Neighbour> exchange_segments(const GroupSpec& group, Store& store, const Fd& file,
                                          std::size_t bytes, Deadline deadline) {
   return Handshake(group, store, file, bytes, deadline).run();
 }

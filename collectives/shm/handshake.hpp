@@ -6,14 +6,14 @@
 #include <sys/types.h>
 
 #include "collectives/backends.hpp"
-#include "collectives/shm/unique_fd.hpp"
+#include "collectives/net/fd.hpp"
 #include "kernels/base/deadline.hpp"
 
 namespace muster::collectives::shm {
 
 /// What a rank learned about another one on its host.
 struct Neighbour {
-  UniqueFd file;          // its segment; not open for this rank itself
+  Fd file;                // its segment; not open for this rank itself
   std::size_t bytes = 0;  // how long it can be
   pid_t pid = 0;
 };
@@ -28,7 +28,7 @@ struct Neighbour {
 /// `file` is this rank's segment, of up to `bytes`. Returns one entry per rank. Errors: timeout and
 /// peer_lost name the rank; unsupported when ranks cannot see each other (network or pid
 /// namespaces).
-std::vector<Neighbour> exchange_segments(const GroupSpec& group, Store& store, const UniqueFd& file,
+std::vector<Neighbour> exchange_segments(const GroupSpec& group, Store& store, const Fd& file,
                                          std::size_t bytes, Deadline deadline);
 
 }  // namespace muster::collectives::shm

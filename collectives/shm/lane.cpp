@@ -27,25 +27,24 @@ Lane::Lane(const Group& group, int number, kernels::Device& device)
 
 void Lane::open(const Signature& signature, const CallOptions& options,
                 std::optional<Deadline> deadline) {
-  current_ = {signature, options, deadline, current_.round + 1};
-  waiter_.begin(current_);
+  waiter_.begin({signature, options, deadline, round() + 1});
 }
 
 void Lane::arrive() noexcept {
   ArriveLine& line = arrive_line(rank());
-  line.signature = current_.signature.word;
-  line.count = current_.signature.count;
-  line.round.store(current_.round, std::memory_order_release);
+  line.signature = waiter_.call().signature.word;
+  line.count = waiter_.call().signature.count;
+  line.round.store(round(), std::memory_order_release);
 }
 
 void Lane::meet() {
+  const Signature mine = waiter_.call().signature;
   bool is_alike = true;
   for (int step = 1; step < size(); ++step) {
     const int peer = (rank() + step) % size();
     const ArriveLine& line = arrive_line(peer);
-    waiter_.until(line.round, current_.round, peer);
-    is_alike = is_alike && line.signature == current_.signature.word &&
-               line.count == current_.signature.count;
+    waiter_.until(line.round, round(), peer);
+    is_alike = is_alike && line.signature == mine.word && line.count == mine.count;
   }
   if (!is_alike) throw_mismatch();
 }
@@ -86,7 +85,7 @@ std::byte* Lane::staging(int of_rank) const noexcept {
 }
 
 std::byte* Lane::one_shot_slot(int of_rank) const noexcept {
-  return staging(of_rank) + (current_.round % 2) * kMaxOneShot;
+  return staging(of_rank) + (round() % 2) * kMaxOneShot;
 }
 
 std::byte* Lane::chunk_slot(int of_rank, std::uint64_t chunk) const noexcept {

@@ -69,7 +69,7 @@ class Lane {
   }
   void wait_all(Counter counter, std::uint64_t value);
 
-  std::uint64_t round() const noexcept { return current_.round; }
+  std::uint64_t round() const noexcept { return waiter_.call().round; }
   /// The first chunk of a staged call, counted over all calls of the lane, alike on every rank.
   std::uint64_t take_chunks(std::uint64_t count) noexcept {
     chunks_ += count;
@@ -91,7 +91,7 @@ class Lane {
     return group_.control(of_rank).lanes[number_];
   }
   ArriveLine& arrive_line(int of_rank) const noexcept {
-    return control(of_rank).arrive[current_.round % 2];
+    return control(of_rank).arrive[waiter_.call().round % 2];
   }
   const std::atomic<std::uint64_t>& counter_of(int of_rank, Counter counter) const noexcept;
   std::byte* staging(int of_rank) const noexcept;
@@ -101,7 +101,6 @@ class Lane {
   std::size_t number_;
   kernels::Device& device_;
   Waiter waiter_;
-  CurrentCall current_;
   std::uint64_t chunks_ = 0;
   std::vector<ConstTensorView> sources_;
   std::vector<TensorView> destinations_;

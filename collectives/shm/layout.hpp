@@ -68,9 +68,10 @@ struct alignas(kLine) AbortReason {
 
 /// All zero bytes are a control block in which nothing has happened: a fresh file is ready for use.
 struct ControlBlock {
-  CounterLine departed;  // 1: this rank has left the group in good order
-  CounterLine aborted;   // 1 + number of the rank that aborted; any rank sets it, once
-  AbortReason reason;    // why this rank aborted; written before `aborted` anywhere
+  CounterLine departed;    // 1: this rank has left the group in good order
+  CounterLine heartbeats;  // signs of life while busy elsewhere
+  CounterLine aborted;     // 1 + number of the rank that aborted; any rank sets it, once
+  AbortReason reason;      // why this rank aborted; written before `aborted` anywhere
   Tuning tuning;
   std::array<LaneControl, kLanes> lanes;
 };

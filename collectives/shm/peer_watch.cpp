@@ -1,18 +1,18 @@
 #include "collectives/shm/peer_watch.hpp"
 
 #include <cerrno>
-#include <cstring>
 
 #include <fmt/format.h>
 #include <sys/syscall.h>
 
+#include "collectives/net/fd.hpp"
 #include "kernels/base/error.hpp"
 
 namespace muster::collectives::shm {
 namespace {
 
-UniqueFd open_process(std::size_t rank, pid_t process) {
-  UniqueFd fd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
+Fd open_process(std::size_t rank, pid_t process) {
+  Fd fd(static_cast<int>(::syscall(SYS_pidfd_open, process, 0)));
   if (fd.is_open()) return fd;
   if (errno == ESRCH) {
     throw Error(ErrorCode::peer_lost,
@@ -21,7 +21,7 @@ UniqueFd open_process(std::size_t rank, pid_t process) {
   throw Error(ErrorCode::unsupported,
               fmt::format("cannot watch rank {} (pid {}): pidfd_open: {}; the shm back end needs "
                           "Linux 5.3 and ranks in one pid namespace",
-                          rank, process, std::strerror(errno)));
+                          rank, process, errno_text(errno)));
 }
 
 }  // namespace
@@ -34,7 +34,7 @@ PeerWatch::PeerWatch(const std::vector<pid_t>& processes) {
 
 std::vector<pollfd> PeerWatch::poll_set() const {
   std::vector<pollfd> set;
-  for (const UniqueFd& process : processes_) set.push_back({process.get(), POLLIN, 0});
+  for (const Fd& process : processes_) set.push_back({process.number(), POLLIN, 0});
   return set;
 }
 

@@ -5,7 +5,7 @@
 #include <poll.h>
 #include <sys/types.h>
 
-#include "collectives/shm/unique_fd.hpp"
+#include "collectives/net/fd.hpp"
 
 namespace muster::collectives::shm {
 
@@ -23,7 +23,7 @@ class PeerWatch {
   std::vector<pollfd> poll_set() const;
 
  private:
-  std::vector<UniqueFd> processes_;
+  std::vector<Fd> processes_;
 };
 
 }  // namespace muster::collectives::shm

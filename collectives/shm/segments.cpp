@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstring>
 #include <utility>
 
 #include <fmt/format.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "collectives/net/fd.hpp"
 #include "kernels/base/error.hpp"
 
 namespace muster::collectives::shm {
@@ -49,7 +49,7 @@ Segments Segments::reserve(int ranks, std::size_t limit) {
       throw Error(ErrorCode::out_of_memory,
                   fmt::format("no address space for {} shared segments of {} MiB: {}; raise the "
                               "limit on virtual memory (ulimit -v)",
-                              ranks, kSmallestSegment / kMiB, std::strerror(errno)));
+                              ranks, kSmallestSegment / kMiB, errno_text(errno)));
     }
     const std::size_t whole = bytes * count + kHugePage;
     void* const at =
@@ -72,20 +72,20 @@ Segments Segments::over(std::byte* base, std::size_t bytes) noexcept {
   return segments;
 }
 
-void Segments::map(int rank, const UniqueFd& file) {
+void Segments::map(int rank, const Fd& file) {
   struct stat status {};
-  if (::fstat(file.get(), &status) != 0 || status.st_size < 0 ||
+  if (::fstat(file.number(), &status) != 0 || status.st_size < 0 ||
       static_cast<std::size_t>(status.st_size) < bytes_) {
     throw Error(ErrorCode::peer_lost,
                 fmt::format("the segment of rank {} has {} bytes, fewer than the {} agreed on",
                             rank, status.st_size, bytes_));
   }
   void* const at = ::mmap(base(rank), bytes_, PROT_READ | PROT_WRITE,
-                          MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file.get(), 0);
+                          MAP_SHARED | MAP_FIXED | MAP_NORESERVE, file.number(), 0);
   if (at == MAP_FAILED) {
     throw Error(ErrorCode::out_of_memory,
                 fmt::format("cannot map the segment of rank {} ({} bytes): {}", rank, bytes_,
-                            std::strerror(errno)));
+                            errno_text(errno)));
   }
   // Wishes, not needs: large pages where shared memory may have them, and no core files of a
   // terabyte of holes.
@@ -93,12 +93,12 @@ void Segments::map(int rank, const UniqueFd& file) {
   ::madvise(base(rank), bytes_, MADV_DONTDUMP);
 }
 
-UniqueFd create_segment_file(std::size_t bytes) {
-  UniqueFd file(::memfd_create("muster-segment", MFD_CLOEXEC));
-  if (!file.is_open() || ::ftruncate(file.get(), static_cast<off_t>(bytes)) != 0) {
+Fd create_segment_file(std::size_t bytes) {
+  Fd file(::memfd_create("muster-segment", MFD_CLOEXEC));
+  if (!file.is_open() || ::ftruncate(file.number(), static_cast<off_t>(bytes)) != 0) {
     throw Error(
         ErrorCode::out_of_memory,
-        fmt::format("cannot create a shared segment of {} bytes: {}", bytes, std::strerror(errno)));
+        fmt::format("cannot create a shared segment of {} bytes: {}", bytes, errno_text(errno)));
   }
   return file;
 }

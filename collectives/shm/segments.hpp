@@ -2,8 +2,8 @@
 
 #include <cstddef>
 
+#include "collectives/net/fd.hpp"
 #include "collectives/shm/layout.hpp"
-#include "collectives/shm/unique_fd.hpp"
 
 namespace muster::collectives::shm {
 
@@ -25,7 +25,7 @@ class Segments {
   static Segments over(std::byte* base, std::size_t bytes) noexcept;
 
   /// Maps `file`, which has bytes() bytes at least, as the segment of `rank`.
-  void map(int rank, const UniqueFd& file);
+  void map(int rank, const Fd& file);
   /// Makes every segment `bytes` long; no more than bytes(). Before the first map().
   void shrink(std::size_t bytes) noexcept { bytes_ = bytes; }
 
@@ -47,6 +47,6 @@ class Segments {
 };
 
 /// A sparse, anonymous file of `bytes`, gone with its last descriptor and mapping.
-UniqueFd create_segment_file(std::size_t bytes);
+Fd create_segment_file(std::size_t bytes);
 
 }  // namespace muster::collectives::shm

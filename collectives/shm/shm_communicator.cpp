@@ -108,7 +108,7 @@ void ShmCommunicator::fail(const Error& error) {
 std::unique_ptr<Communicator> create_shm_communicator(const GroupSpec& spec, Store& store,
                                                       kernels::Device& device, Deadline deadline) {
   Segments segments = Segments::reserve(spec.size, spec.symmetric_limit);
-  const UniqueFd file = create_segment_file(segments.bytes());
+  const Fd file = create_segment_file(segments.bytes());
   std::vector<Neighbour> neighbours =
       exchange_segments(spec, store, file, segments.bytes(), deadline);
 

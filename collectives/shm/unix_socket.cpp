@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <vector>
 
 #include <fmt/format.h>
 #include <sys/socket.h>
@@ -35,23 +36,23 @@ Address address_of(std::string_view name) {
   if (cause == EAGAIN || cause == EINPROGRESS) {
     throw Error(ErrorCode::timeout, fmt::format("{} {}: no answer in time", doing, whom));
   }
-  throw Error(ErrorCode::io, fmt::format("{} {}: {}", doing, whom, std::strerror(cause)));
+  throw Error(ErrorCode::io, fmt::format("{} {}: {}", doing, whom, errno_text(cause)));
 }
 
-UniqueFd open_socket() {
-  UniqueFd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
+Fd open_socket() {
+  Fd socket(::socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0));
   if (!socket.is_open()) fail("opening a unix socket for", "this rank");
   return socket;
 }
 
 // Bounds the next blocking call. A time of zero would mean for ever.
-void set_timeout(const UniqueFd& socket, int option, Deadline deadline) {
+void set_timeout(const Fd& socket, int option, Deadline deadline) {
   const auto left =
       std::max(std::chrono::microseconds(1),
                std::chrono::duration_cast<std::chrono::microseconds>(deadline.remaining()));
   const timeval time{static_cast<time_t>(left.count() / 1000000),
                      static_cast<suseconds_t>(left.count() % 1000000)};
-  ::setsockopt(socket.get(), SOL_SOCKET, option, &time, sizeof(time));
+  ::setsockopt(socket.number(), SOL_SOCKET, option, &time, sizeof(time));
 }
 
 template <typename SystemCall>
@@ -62,44 +63,45 @@ auto retry_when_interrupted(SystemCall&& call) {
 }
 
 // The one descriptor that came with `message`, if one did.
-std::optional<UniqueFd> file_of(msghdr& message) {
+std::optional<Fd> file_of(msghdr& message) {
   for (cmsghdr* part = CMSG_FIRSTHDR(&message); part != nullptr;
        part = CMSG_NXTHDR(&message, part)) {
     if (part->cmsg_level != SOL_SOCKET || part->cmsg_type != SCM_RIGHTS) continue;
     int fd = -1;
     std::memcpy(&fd, CMSG_DATA(part), sizeof(fd));
-    return UniqueFd(fd);
+    return Fd(fd);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-UniqueFd listen_at(std::string_view name, int backlog) {
-  UniqueFd socket = open_socket();
+Fd listen_at(std::string_view name, int backlog) {
+  Fd socket = open_socket();
   const Address address = address_of(name);
   const auto* const data = reinterpret_cast<const sockaddr*>(&address.data);
-  if (::bind(socket.get(), data, address.length) != 0 || ::listen(socket.get(), backlog) != 0) {
+  if (::bind(socket.number(), data, address.length) != 0 ||
+      ::listen(socket.number(), backlog) != 0) {
     fail("listening on a unix socket for", "the group's ranks");
   }
   return socket;
 }
 
-UniqueFd accept_one(const UniqueFd& listener, Deadline deadline, std::string_view whom) {
+Fd accept_one(const Fd& listener, Deadline deadline, std::string_view whom) {
   set_timeout(listener, SO_RCVTIMEO, deadline);
-  UniqueFd socket(retry_when_interrupted(
-      [&] { return ::accept4(listener.get(), nullptr, nullptr, SOCK_CLOEXEC); }));
+  Fd socket(retry_when_interrupted(
+      [&] { return ::accept4(listener.number(), nullptr, nullptr, SOCK_CLOEXEC); }));
   if (!socket.is_open()) fail("waiting for a connection of", whom);
   return socket;
 }
 
-UniqueFd connect_to(std::string_view name, Deadline deadline, std::string_view whom) {
-  UniqueFd socket = open_socket();
+Fd connect_to(std::string_view name, Deadline deadline, std::string_view whom) {
+  Fd socket = open_socket();
   const Address address = address_of(name);
   set_timeout(socket, SO_SNDTIMEO, deadline);
   const auto* const data = reinterpret_cast<const sockaddr*>(&address.data);
   const int result =
-      retry_when_interrupted([&] { return ::connect(socket.get(), data, address.length); });
+      retry_when_interrupted([&] { return ::connect(socket.number(), data, address.length); });
   if (result == 0) return socket;
   if (errno != ECONNREFUSED) fail("connecting to", whom);
   throw Error(ErrorCode::unsupported,
@@ -108,17 +110,19 @@ UniqueFd connect_to(std::string_view name, Deadline deadline, std::string_view w
                           whom));
 }
 
-std::optional<pid_t> peer_of_same_user(const UniqueFd& socket) {
+std::optional<pid_t> peer_of_same_user(const Fd& socket) {
   ucred peer{};
   socklen_t length = sizeof(peer);
-  if (::getsockopt(socket.get(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0) return std::nullopt;
+  if (::getsockopt(socket.number(), SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+    return std::nullopt;
   return peer.uid == ::geteuid() ? std::optional(peer.pid) : std::nullopt;
 }
 
-void send_with_file(const UniqueFd& socket, std::span<const std::byte> message,
-                    const UniqueFd& file, std::string_view whom) {
+void send_with_file(const Fd& socket, std::span<const std::byte> message, const Fd& file,
+                    std::string_view whom) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
-  iovec part{const_cast<std::byte*>(message.data()), message.size()};
+  std::vector<std::byte> bytes(message.begin(), message.end());  // sendmsg takes no const
+  iovec part{bytes.data(), bytes.size()};
   msghdr header{};
   header.msg_iov = &part;
   header.msg_iovlen = 1;
@@ -128,15 +132,15 @@ void send_with_file(const UniqueFd& socket, std::span<const std::byte> message,
   rights->cmsg_level = SOL_SOCKET;
   rights->cmsg_type = SCM_RIGHTS;
   rights->cmsg_len = CMSG_LEN(sizeof(int));
-  const int fd = file.get();
+  const int fd = file.number();
   std::memcpy(CMSG_DATA(rights), &fd, sizeof(fd));
   const ssize_t sent =
-      retry_when_interrupted([&] { return ::sendmsg(socket.get(), &header, MSG_NOSIGNAL); });
+      retry_when_interrupted([&] { return ::sendmsg(socket.number(), &header, MSG_NOSIGNAL); });
   if (sent != static_cast<ssize_t>(message.size())) fail("sending a segment to", whom);
 }
 
-std::optional<UniqueFd> receive_with_file(const UniqueFd& socket, std::span<std::byte> message,
-                                          Deadline deadline, std::string_view whom) {
+std::optional<Fd> receive_with_file(const Fd& socket, std::span<std::byte> message,
+                                    Deadline deadline, std::string_view whom) {
   alignas(cmsghdr) char control[CMSG_SPACE(sizeof(int))] = {};
   iovec part{message.data(), message.size()};
   msghdr header{};
@@ -146,12 +150,12 @@ std::optional<UniqueFd> receive_with_file(const UniqueFd& socket, std::span<std:
   header.msg_controllen = sizeof(control);
   set_timeout(socket, SO_RCVTIMEO, deadline);
   const ssize_t received =
-      retry_when_interrupted([&] { return ::recvmsg(socket.get(), &header, MSG_CMSG_CLOEXEC); });
+      retry_when_interrupted([&] { return ::recvmsg(socket.number(), &header, MSG_CMSG_CLOEXEC); });
   if (received < 0) {
     if (errno == ECONNRESET) return std::nullopt;
     fail("waiting for the segment of", whom);
   }
-  std::optional<UniqueFd> file = file_of(header);
+  std::optional<Fd> file = file_of(header);
   const bool is_whole = received == static_cast<ssize_t>(message.size()) &&
                         (header.msg_flags & (MSG_TRUNC | MSG_CTRUNC)) == 0;
   return is_whole ? std::move(file) : std::nullopt;

@@ -8,7 +8,7 @@
 
 #include <sys/types.h>
 
-#include "collectives/shm/unique_fd.hpp"
+#include "collectives/net/fd.hpp"
 #include "kernels/base/deadline.hpp"
 
 /// Unix sockets that carry messages with a file descriptor, by names that exist in no file system.
@@ -16,23 +16,23 @@
 namespace muster::collectives::shm {
 
 /// Listens under the abstract `name`.
-UniqueFd listen_at(std::string_view name, int backlog);
+Fd listen_at(std::string_view name, int backlog);
 
-UniqueFd accept_one(const UniqueFd& listener, Deadline deadline, std::string_view whom);
+Fd accept_one(const Fd& listener, Deadline deadline, std::string_view whom);
 
 /// Error(unsupported) when nobody listens there in this network namespace.
-UniqueFd connect_to(std::string_view name, Deadline deadline, std::string_view whom);
+Fd connect_to(std::string_view name, Deadline deadline, std::string_view whom);
 
 /// The process at the other end, as this process sees it (0: in a pid namespace out of sight).
 /// Nothing if it runs as another user.
-std::optional<pid_t> peer_of_same_user(const UniqueFd& socket);
+std::optional<pid_t> peer_of_same_user(const Fd& socket);
 
-void send_with_file(const UniqueFd& socket, std::span<const std::byte> message,
-                    const UniqueFd& file, std::string_view whom);
+void send_with_file(const Fd& socket, std::span<const std::byte> message, const Fd& file,
+                    std::string_view whom);
 
 /// Receives one message of exactly message.size() bytes and its file; nothing if what came is
 /// anything else or the other side hung up.
-std::optional<UniqueFd> receive_with_file(const UniqueFd& socket, std::span<std::byte> message,
-                                          Deadline deadline, std::string_view whom);
+std::optional<Fd> receive_with_file(const Fd& socket, std::span<std::byte> message,
+                                    Deadline deadline, std::string_view whom);
 
 }  // namespace muster::collectives::shm

@@ -31,6 +31,7 @@ void Waiter::until_slowly(const Goal& goal) {
   const Clock::time_point start = Clock::now();
   if (!call_.deadline) call_.deadline = deadline_of(call_.options);
   Clock::time_point next_check = start + kCheckInterval;
+  std::uint64_t heartbeats = heartbeats_of(goal.peer);
   double waited_s = 0.0;
   while (!goal.is_reached()) {
     give_way(waited_s);
@@ -41,6 +42,10 @@ void Waiter::until_slowly(const Goal& goal) {
     if (now >= call_.deadline->when() && !goal.is_reached()) throw_timeout(goal, waited_s);
     if (now < next_check) continue;
     check_peers(goal);
+    if (heartbeats_of(goal.peer) != heartbeats) {
+      heartbeats = heartbeats_of(goal.peer);
+      call_.deadline = deadline_of(call_.options);
+    }
     next_check = now + kCheckInterval;
   }
 }

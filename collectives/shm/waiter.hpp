@@ -48,6 +48,8 @@ class Waiter {
     until_slowly({counter, value, peer});
   }
 
+  const CurrentCall& call() const noexcept { return call_; }
+
   /// "all_reduce f32[64] "label" (group world, lane 0, seq 12)"
   std::string describe_call() const;
 
@@ -62,6 +64,9 @@ class Waiter {
 
   std::uint64_t aborted_by() const noexcept {
     return group_.control(group_.rank).aborted.value.load(std::memory_order_acquire);
+  }
+  std::uint64_t heartbeats_of(int peer) const noexcept {
+    return group_.control(peer).heartbeats.value.load(std::memory_order_relaxed);
   }
   void until_slowly(const Goal& goal);
   void give_way(double waited_s) const;

@@ -191,9 +191,8 @@ ModelShape parse_hf_config(std::string_view text, const std::string& file) {
   Json json;
   try {
     json = Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw Error(ErrorCode::config,
-                fmt::format("{} is not JSON: byte {}: {}", file, error.byte, error.what()));
+  } catch (const Json::exception& error) {
+    throw Error(ErrorCode::config, fmt::format("{} is not JSON: {}", file, error.what()));
   }
   if (!json.is_object())
     throw Error(ErrorCode::config, fmt::format("{} must hold an object", file));

@@ -92,10 +92,10 @@ void probe(Communicator& group, ProbeMemory& memory) {
   std::fflush(stdout);
 }
 
-void measure_all_reduce(Communicator& group, const char* what, float* in, float* out) {
+void measure_all_reduce(Communicator& group, const char* what, const float* in, float* out) {
   for (const std::size_t bytes : allreduce_loop::kSizes) {
     const auto count = static_cast<std::int64_t>(bytes / sizeof(float));
-    const ConstTensorView from = vector_view(const_cast<const float*>(in), count);
+    const ConstTensorView from = vector_view(in, count);
     const allreduce_loop::Time time = allreduce_loop::measure(
         bytes, [&] { group.all_reduce(from, vector_view(out, count), ReduceOp::sum).wait(); },
         [&] { group.barrier(); });

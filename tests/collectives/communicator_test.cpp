@@ -25,6 +25,7 @@ class CountingCommunicator final : public Communicator {
   std::string_view backend() const noexcept override { return "counting"; }
   MemorySource& memory() noexcept override { return *memory_; }
   void abort(std::string_view /*reason*/) noexcept override {}
+  void heartbeat() noexcept override {}
 
   std::vector<Call> calls;
 

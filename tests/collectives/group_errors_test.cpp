@@ -164,6 +164,21 @@ TEST_P(GroupErrors, ARankThatDoesNotComeIsNamedAtTheDeadline) {
   });
 }
 
+TEST_P(GroupErrors, ARankThatIsBusyElsewhereIsWaitedForWhileItSaysSo) {
+  as_each_rank(3, [](Communicator& group) {
+    for (int beat = 0; group.rank() == 1 && beat < 50; ++beat) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      group.heartbeat();
+    }
+    std::vector<float> data = {1.0F};
+    const CallOptions options{.timeout_s = 0.6};
+
+    group.all_reduce(view_of(data), view_of(data), ReduceOp::sum, options).wait();
+
+    EXPECT_EQ(data[0], 3.0F);
+  });
+}
+
 TEST_P(GroupErrors, AbortWakesAllWhoWaitWithItsReason) {
   using Clock = std::chrono::steady_clock;
   std::atomic<Clock::rep> aborted_at{0};

@@ -37,7 +37,7 @@ GroupSpec group_of_two(int rank) {
   return group;
 }
 
-std::vector<Neighbour> exchange(int rank, Store& store, const UniqueFd& file, Deadline deadline) {
+std::vector<Neighbour> exchange(int rank, Store& store, const Fd& file, Deadline deadline) {
   return exchange_segments(group_of_two(rank), store, file, kBytes, deadline);
 }
 
@@ -51,9 +51,9 @@ std::string name_of(const std::string& door) {
 
 TEST(Handshake, GivesEachRankTheFileOfTheOther) {
   MemoryStore store;
-  std::array<UniqueFd, 2> files = {create_segment_file(kBytes), create_segment_file(kBytes)};
-  ASSERT_EQ(::pwrite(files[0].get(), "zero", 4, 0), 4);
-  ASSERT_EQ(::pwrite(files[1].get(), "one!", 4, 0), 4);
+  std::array<Fd, 2> files = {create_segment_file(kBytes), create_segment_file(kBytes)};
+  ASSERT_EQ(::pwrite(files[0].number(), "zero", 4, 0), 4);
+  ASSERT_EQ(::pwrite(files[1].number(), "one!", 4, 0), 4);
   std::array<std::string, 2> seen;
   {
     std::array<std::jthread, 2> ranks;
@@ -62,7 +62,7 @@ TEST(Handshake, GivesEachRankTheFileOfTheOther) {
       ranks[mine] = std::jthread([&, rank, mine] {
         const std::vector<Neighbour> all = exchange(rank, store, files[mine], soon());
         std::array<char, 4> bytes{};
-        EXPECT_EQ(::pread(all[1 - mine].file.get(), bytes.data(), 4, 0), 4);
+        EXPECT_EQ(::pread(all[1 - mine].file.number(), bytes.data(), 4, 0), 4);
         seen[mine] = std::string(bytes.data(), 4);
         EXPECT_EQ(all[1 - mine].pid, ::getpid());
         EXPECT_EQ(all[1 - mine].bytes, kBytes);
@@ -76,12 +76,12 @@ TEST(Handshake, GivesEachRankTheFileOfTheOther) {
 
 TEST(Handshake, GivesAStrangerNoAnswerAndGoesOn) {
   MemoryStore store;
-  const UniqueFd file = create_segment_file(kBytes);
+  const Fd file = create_segment_file(kBytes);
   std::jthread rank0([&] { EXPECT_EQ(exchange(0, store, file, soon()).size(), 2U); });
   const std::string name = name_of(door_of(store, 0));
   for (const std::size_t length :
        {std::size_t{0}, std::size_t{1}, std::size_t{56}, std::size_t{5000}}) {
-    const UniqueFd stranger = connect_to(name, soon(), "rank 0");
+    const Fd stranger = connect_to(name, soon(), "rank 0");
     const std::vector<std::byte> guess(length, std::byte{1});
     if (length > 0) send_with_file(stranger, guess, file, "rank 0");
     if (length == 0) continue;  // hangs up at once
@@ -95,13 +95,13 @@ TEST(Handshake, GivesAStrangerNoAnswerAndGoesOn) {
 
 TEST(Handshake, TrustsNobodyWhoDoesNotKnowItsToken) {
   MemoryStore store;
-  const UniqueFd listener = listen_at("muster-test-impostor", 4);
+  const Fd listener = listen_at("muster-test-impostor", 4);
   std::string door(80, '\0');  // the layout of what ranks publish: name [48], token [32]
   std::memcpy(door.data(), "muster-test-impostor", 20);
   store.set("comm/pair/0/shm", door);
-  const UniqueFd file = create_segment_file(kBytes);
+  const Fd file = create_segment_file(kBytes);
   std::jthread impostor([&] {
-    const UniqueFd socket = accept_one(listener, soon(), "rank 1");
+    const Fd socket = accept_one(listener, soon(), "rank 1");
     std::array<std::byte, 56> hello{};
     EXPECT_TRUE(receive_with_file(socket, hello, soon(), "rank 1"));
     send_with_file(socket, hello, file, "rank 1");  // its own words, not rank 1's token
@@ -115,7 +115,7 @@ TEST(Handshake, TrustsNobodyWhoDoesNotKnowItsToken) {
 
 TEST(Handshake, NamesTheRankThatIsMissing) {
   MemoryStore store;
-  const UniqueFd file = create_segment_file(kBytes);
+  const Fd file = create_segment_file(kBytes);
 
   const std::string text = error_text(
       ErrorCode::timeout, [&] { exchange(0, store, file, Deadline::after_seconds(0.1)); });
@@ -128,7 +128,7 @@ TEST(Handshake, SaysThatASocketOutOfReachMayBeInAnotherContainer) {
   std::string door(80, '\0');
   std::memcpy(door.data(), "muster-test-nobody", 18);
   store.set("comm/pair/0/shm", door);
-  const UniqueFd file = create_segment_file(kBytes);
+  const Fd file = create_segment_file(kBytes);
 
   const std::string text =
       error_text(ErrorCode::unsupported, [&] { exchange(1, store, file, soon()); });
@@ -139,7 +139,7 @@ TEST(Handshake, SaysThatASocketOutOfReachMayBeInAnotherContainer) {
 TEST(Handshake, RefusesWhatIsNotADoor) {
   MemoryStore store;
   store.set("comm/pair/0/shm", "short");
-  const UniqueFd file = create_segment_file(kBytes);
+  const Fd file = create_segment_file(kBytes);
 
   EXPECT_THAT(error_text(ErrorCode::io, [&] { exchange(1, store, file, soon()); }),
               HasSubstr("published 5 bytes under comm/pair/0/shm"));

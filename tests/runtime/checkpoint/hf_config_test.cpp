@@ -177,7 +177,8 @@ INSTANTIATE_TEST_SUITE_P(All, BadHfConfig, testing::ValuesIn(kBadConfigs),
 
 TEST(HfConfig, RefusesWhatIsNoJsonObject) {
   EXPECT_THAT(error_of("{\"a\": "),
-              AllOf(HasSubstr("m/config.json is not JSON"), HasSubstr("byte ")));
+              AllOf(HasSubstr("m/config.json is not JSON"), HasSubstr("line 1, column 7")));
+  EXPECT_THAT(error_of("{\"a\": 1e999}"), HasSubstr("number overflow"));
   EXPECT_THAT(error_of("[]"), HasSubstr("m/config.json must hold an object"));
 }
 

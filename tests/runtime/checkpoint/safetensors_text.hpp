@@ -3,6 +3,8 @@
 #include <cstdint>
 #include <string>
 
+#include <fmt/format.h>
+
 namespace muster::runtime {
 
 /// A file with this header length, header text and data, right or wrong.
@@ -21,8 +23,8 @@ inline std::string safetensors(const std::string& header, const std::string& dat
 /// An entry of a header.
 inline std::string entry(const std::string& name, const std::string& dtype,
                          const std::string& shape, const std::string& offsets) {
-  return "\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":" + shape +
-         ",\"data_offsets\":" + offsets + "}";
+  return fmt::format(R"("{}":{{"dtype":"{}","shape":{},"data_offsets":{}}})", name, dtype, shape,
+                     offsets);
 }
 
 }  // namespace muster::runtime
