@@ -65,7 +65,7 @@ std::vector<Interface> list_interfaces() {
     std::string address = address_text(*entry->ifa_addr);
     if (!address.empty()) there.push_back({entry->ifa_name, std::move(address)});
   }
-  std::ranges::stable_partition(there, [](const Interface& interface) {
+  std::stable_partition(there.begin(), there.end(), [](const Interface& interface) {
     return interface.address.find(':') == std::string::npos;
   });
   return there;

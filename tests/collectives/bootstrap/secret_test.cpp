@@ -18,7 +18,7 @@ constexpr const char* kDigits = "000102030405060708090a0b0c0d0e0f101112131415161
 class SecretFile : public testing::Test {
  protected:
   std::string write(const std::string& text, unsigned mode) {
-    const std::string path = testing::TempDir() + "secret_file_" + std::to_string(::getpid());
+    std::string path = testing::TempDir() + "secret_file_" + std::to_string(::getpid());
     std::filesystem::remove(path);
     std::ofstream(path) << text;
     ::chmod(path.c_str(), mode);

@@ -69,6 +69,7 @@ TEST_P(AnyStore, CountsEveryCallOfEveryThreadOnce) {
   constexpr int kCalls = 50;
   {
     std::vector<std::jthread> threads;
+    threads.reserve(kThreads);
     for (int t = 0; t < kThreads; ++t) {
       threads.emplace_back([&] {
         for (int i = 0; i < kCalls; ++i) store_->add("n", 1);
@@ -108,6 +109,7 @@ TEST_P(AnyStore, BarrierOpensWhenAllHaveCome) {
   std::atomic<int> early = 0;
   {
     std::vector<std::jthread> ranks;
+    ranks.reserve(kRanks);
     for (int r = 0; r < kRanks; ++r) {
       ranks.emplace_back([&] {
         ++before;

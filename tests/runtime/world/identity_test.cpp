@@ -35,7 +35,7 @@ const Variables kPlain = {{"RANK", "1"},
                           {"MASTER_PORT", "4001"},
                           {"MUSTER_SECRET_FILE", "/s"}};
 
-Variables join(std::vector<Variables> sets) {
+Variables join(const std::vector<Variables>& sets) {
   Variables all;
   for (const Variables& set : sets) all.insert(set.begin(), set.end());
   return all;

@@ -194,6 +194,7 @@ TEST_F(JoiningByAddress, MeetsInTheStoreOfRank0AndLeavesIt) {
   std::vector<std::string> errors(kRanks);
   {
     std::vector<std::jthread> ranks;
+    ranks.reserve(kRanks);
     for (int rank = 0; rank < kRanks; ++rank) {
       ranks.emplace_back([&, rank] {
         Outcome outcome = outcome_of(identity(rank, kRanks), options_);

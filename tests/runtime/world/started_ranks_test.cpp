@@ -105,7 +105,7 @@ class InAPlainEnvironment : public testing::Test {
   }
 
   std::string secret_file(const std::string& name, fs::perms mode) const {
-    const std::string path = folder_.write(name, collectives::Secret::random().to_hex());
+    std::string path = folder_.write(name, collectives::Secret::random().to_hex());
     fs::permissions(path, mode);
     return path;
   }
