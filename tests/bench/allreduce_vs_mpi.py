@@ -17,7 +17,7 @@ import statistics
 import subprocess
 import sys
 
-NEAR_BELOW_NS = 120.0
+NEAR_BELOW_NS = 100.0
 SIZES = [8, 4 << 10, 64 << 10, 1 << 20, 16 << 20, 64 << 20]
 MPI_MODES = {"default": [], "copy": ["--mca", "btl_vader_single_copy_mechanism", "none"]}
 # What the ratios must reach: {mode: {size: ratio}}.
