@@ -4,8 +4,9 @@
 //   private     buffers of the ranks' own
 //   copy        each rank copies BYTES between buffers of its own: the same bytes read and written
 //               as by an all_reduce that moves no byte twice, so its time is the floor
-// and one line "probe LATENCY_NS COPY_OUT_GB_S": how near the two cores are to each other. With
-// --probe that line alone. allreduce_vs_mpi.py runs it beside allreduce_mpi.
+// and one line "probe LATENCY_NS COPY_OUT_GB_S": how near the two cores are to each other.
+// --probe: that line alone. --in-place: out is in. allreduce_vs_mpi.py runs it beside
+// allreduce_mpi.
 
 #include <atomic>
 #include <exception>
@@ -122,23 +123,25 @@ void measure_copy(Communicator& group, kernels::Device& device, const float* in,
   }
 }
 
-void run_rank(int rank, MemoryStore& store, ProbeMemory& memory, bool probe_only) {
+void run_rank(int rank, MemoryStore& store, ProbeMemory& memory, std::string_view option) {
   allreduce_loop::bind_to_core(rank);
   const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
   const auto group = make_group(rank, store, *device);
   probe(*group, memory);
-  if (probe_only) return;
+  if (option == "--probe") return;
+  const bool is_in_place = option == "--in-place";
   float* const in = allreduce_loop::private_buffer();
   float* const out = allreduce_loop::private_buffer();
   const Memory shared_in = group->memory().allocate(allreduce_loop::kMaxBytes, "in");
   const Memory shared_out = group->memory().allocate(allreduce_loop::kMaxBytes, "out");
-  measure_all_reduce(*group, "symmetric", reinterpret_cast<float*>(shared_in.data()),
-                     reinterpret_cast<float*>(shared_out.data()));
-  measure_all_reduce(*group, "private", in, out);
+  auto* const symmetric_in = reinterpret_cast<float*>(shared_in.data());
+  auto* const symmetric_out = reinterpret_cast<float*>(shared_out.data());
+  measure_all_reduce(*group, "symmetric", symmetric_in, is_in_place ? symmetric_in : symmetric_out);
+  measure_all_reduce(*group, "private", in, is_in_place ? in : out);
   measure_copy(*group, *device, in, out);
 }
 
-int run(bool probe_only) {
+int run(std::string_view option) {
   MemoryStore store;
   void* const at = ::mmap(nullptr, sizeof(ProbeMemory), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -146,7 +149,7 @@ int run(bool probe_only) {
   auto& memory = *static_cast<ProbeMemory*>(at);
   const pid_t child = ::fork();
   const int rank = child == 0 ? 1 : 0;
-  run_rank(rank, store, memory, probe_only);
+  run_rank(rank, store, memory, option);
   if (child == 0) return 0;
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -158,7 +161,7 @@ int run(bool probe_only) {
 
 int main(int argc, char** argv) {
   try {
-    return muster::run(argc > 1 && std::string_view(argv[1]) == "--probe");
+    return muster::run(argc > 1 ? argv[1] : "");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

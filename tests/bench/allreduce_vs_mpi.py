@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """all_reduce of muster beside that of Open MPI: two ranks on two cores, in turns, as ratios.
 
-    tests/bench/allreduce_vs_mpi.py build/release/bin [--pairs 7] [--json FILE]
+    tests/bench/allreduce_vs_mpi.py build/release/bin [--pairs 7] [--in-place] [--json FILE]
 
 Each pair runs muster, then Open MPI with its default and with copies through shared memory
 (`btl_vader_single_copy_mechanism none`); the better of the two counts, size by size. The cores of a
@@ -61,10 +61,11 @@ def mode_of(latency_ns: float) -> str:
     return "near" if latency_ns < NEAR_BELOW_NS else "far"
 
 
-def measure_pair(folder: pathlib.Path) -> dict:
-    subject = run([str(folder / "allreduce_bench")])
+def measure_pair(folder: pathlib.Path, flags: list[str]) -> dict:
+    subject = run([str(folder / "allreduce_bench"), *flags])
     mpirun = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-n", "2"]
-    peers = [times(run([*mpirun, *options, str(folder / "allreduce_mpi")])) for options in MPI_MODES.values()]
+    program = [str(folder / "allreduce_mpi"), *flags]
+    peers = [times(run([*mpirun, *options, *program])) for options in MPI_MODES.values()]
     after = run([str(folder / "allreduce_bench"), "--probe"])
     before_ns, after_ns = probe_ns(subject), probe_ns(after)
     modes = {mode_of(before_ns), mode_of(after_ns)}
@@ -119,12 +120,13 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=pathlib.Path, help="where allreduce_bench and allreduce_mpi are")
     parser.add_argument("--pairs", type=int, default=7)
+    parser.add_argument("--in-place", action="store_true", help="all_reduce into the input, on both sides")
     parser.add_argument("--json", type=pathlib.Path, help="write every number there")
     options = parser.parse_args()
 
     pairs = []
     for number in range(options.pairs):
-        pairs.append(measure_pair(options.folder))
+        pairs.append(measure_pair(options.folder, ["--in-place"] if options.in_place else []))
         latencies = "/".join(f"{ns:.0f}" for ns in pairs[-1]["latency_ns"])
         print(f"pair {number + 1}: {pairs[-1]['mode']} ({latencies} ns)", flush=True)
     if options.json:
