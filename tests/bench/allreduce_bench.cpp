@@ -105,21 +105,17 @@ void measure_all_reduce(Communicator& group, const char* what, const float* in, 
 }
 
 void measure_copy(Communicator& group, kernels::Device& device, const float* in, float* out) {
-  for (const bool streaming : {false, true}) {
-    const std::size_t bytes = allreduce_loop::kMaxBytes;
+  for (const std::size_t bytes : {allreduce_loop::kMaxBytes / 4, allreduce_loop::kMaxBytes}) {
     const auto count = static_cast<std::int64_t>(bytes / sizeof(float));
     const ConstTensorView from = vector_view(in, count);
     const TensorView to = vector_view(out, count);
-    const allreduce_loop::Time time = allreduce_loop::measure(
-        bytes,
-        [&] {
-          kernels::reduce(device, {.destinations = {&to, 1},
-                                   .sources = {&from, 1},
-                                   .op = ReduceOp::sum,
-                                   .streaming = streaming});
-        },
-        [&] { group.barrier(); });
-    if (group.rank() == 0) allreduce_loop::report("copy", bytes, time);
+    for (const bool streaming : {false, true}) {
+      const kernels::ReduceArgs copy = {
+          .destinations = {&to, 1}, .sources = {&from, 1}, .streaming = streaming};
+      const allreduce_loop::Time time = allreduce_loop::measure(
+          bytes, [&] { kernels::reduce(device, copy); }, [&] { group.barrier(); });
+      if (group.rank() == 0) allreduce_loop::report("copy", bytes, time);
+    }
   }
 }
 
