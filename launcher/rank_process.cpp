@@ -90,7 +90,10 @@ int prepare_child(const ChildPlan& plan) {
   if (plan.cpus != nullptr && ::sched_setaffinity(0, plan.cpus_bytes, plan.cpus) != 0) return errno;
   ::setrlimit(RLIMIT_NOFILE, &plan.files);
   ::signal(SIGPIPE, SIG_DFL);
-  return ::sigprocmask(SIG_SETMASK, plan.signal_mask, nullptr) == 0 ? 0 : errno;
+  // A stop request that comes before the rank listens waits instead of killing it.
+  sigset_t mask = *plan.signal_mask;
+  ::sigaddset(&mask, SIGTERM);
+  return ::sigprocmask(SIG_SETMASK, &mask, nullptr) == 0 ? 0 : errno;
 }
 
 [[noreturn]] void run_child(const ChildPlan& plan) {

@@ -35,6 +35,10 @@ void handle_stop_signals() {
   ::sigemptyset(&action.sa_mask);
   ::sigaction(SIGINT, &action, nullptr);
   ::sigaction(SIGTERM, &action, nullptr);
+  sigset_t blocked_since_start;
+  ::sigemptyset(&blocked_since_start);
+  ::sigaddset(&blocked_since_start, SIGTERM);
+  ::pthread_sigmask(SIG_UNBLOCK, &blocked_since_start, nullptr);
 }
 
 [[noreturn]] void leave() {

@@ -66,10 +66,11 @@ void check_shape(const JobConfig& job, Findings& findings) {
     return;
   }
   if (const double count = parameter_count(model); count > kMaxParameters) {
-    findings.add("model.hidden",
-                 fmt::format("and the rest of the shape make {:.3g} parameters; the "
-                             "limit is 2^40 = {:.3g}",
-                             count, kMaxParameters));
+    findings.add(
+        "model.hidden",
+        fmt::format("and the rest of the shape make {:.3g} parameters, {:.3g} TiB of memory to "
+                    "train; the limit is 2^40 = {:.3g} parameters",
+                    count, 18.0 * count / 0x1p40, kMaxParameters));
   }
 }
 

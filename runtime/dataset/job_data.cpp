@@ -3,6 +3,10 @@
 #include <optional>
 #include <utility>
 
+#include <fmt/format.h>
+
+#include "kernels/base/error.hpp"
+
 namespace muster::runtime {
 namespace {
 
@@ -32,6 +36,16 @@ Streams load_streams(const JobConfig& job, const Tokenizer& tokenizer) {
   return streams;
 }
 
+/// Training on less than one sequence would repeat the same few tokens for ever.
+void check_length(const TokenStream& stream, const JobConfig& job) {
+  const std::int64_t needed = job.data.seq_len + 1;
+  if (stream.size() >= needed) return;
+  throw Error(ErrorCode::config,
+              fmt::format("{} and all other training text hold {} tokens; one sequence of "
+                          "data.seq_len = {} needs {}; give more text or lower data.seq_len",
+                          stream.place_of(0), stream.size(), job.data.seq_len, needed));
+}
+
 }  // namespace
 
 JobData load_job_data(const JobConfig& job, const Tokenizer& tokenizer, std::int64_t vocab_rows) {
@@ -52,6 +66,7 @@ JobData load_job_data(const JobConfig& job, const Tokenizer& tokenizer, std::int
     data.validation =
         std::make_shared<const ValidationSet>(RowCutter(std::move(stream), pad), job.data.seq_len);
   }
+  check_length(streams.train, job);
   auto stream = std::make_shared<const TokenStream>(std::move(streams.train));
   data.train = std::make_shared<const TrainingSet>(RowCutter(std::move(stream), pad),
                                                    job.data.seq_len, job.job.seed);

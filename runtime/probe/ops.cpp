@@ -44,8 +44,10 @@ void measure_ops(const List& list, const BoundList& bound,
                  DeviceProfile& profile) {
   std::vector<std::size_t> chosen;
   for (std::size_t i = 0; i < list.ops.size(); ++i) {
-    if (is_chosen(i)) chosen.push_back(i);
+    const bool is_known = profile.op_seconds.contains(op_key(list, list.ops[i]));
+    if (is_chosen(i) && !is_known) chosen.push_back(i);
   }
+  if (chosen.empty()) return;
   std::vector<double> spent(chosen.size(), 0.0);
   int repeats = 0;
   for (const std::size_t i : chosen) bound.ops()[i]();

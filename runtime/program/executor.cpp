@@ -73,6 +73,7 @@ TensorView StepMemory::take(MemorySource& source, Dtype dtype, std::int64_t rows
                             std::int64_t cols) {
   const TensorView shape(nullptr, dtype, rows, cols);
   blocks_.push_back(source.allocate(shape.bytes(), "the step"));
+  blocks_.back().touch();
   bytes_ += static_cast<std::int64_t>(shape.bytes());
   return {blocks_.back().data(), dtype, rows, cols};
 }

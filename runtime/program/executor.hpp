@@ -42,6 +42,10 @@ class StepMemory {
   std::array<double, 2> norm(StateField field, int parameter) const;
 
   std::int64_t bytes() const noexcept { return bytes_; }
+  /// Bytes that were allocated for the arena.
+  std::int64_t arena_bytes() const noexcept {
+    return static_cast<std::int64_t>(blocks_.front().bytes());
+  }
 
  private:
   TensorView take(MemorySource& source, Dtype dtype, std::int64_t rows, std::int64_t cols);

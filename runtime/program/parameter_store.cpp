@@ -21,8 +21,10 @@ ParameterStore::ParameterStore(const Registry& registry, const StoreOptions& opt
     : registry_(registry), options_(options) {
   for (const Unit& unit : registry.units()) {
     const auto take = [&](MemorySource& source, Dtype dtype, const char* what) {
-      return source.allocate(bytes_of(unit.elements, dtype),
-                             fmt::format("{} of {}", what, unit.name));
+      Memory taken =
+          source.allocate(bytes_of(unit.elements, dtype), fmt::format("{} of {}", what, unit.name));
+      taken.touch();
+      return taken;
     };
     UnitMemory memory;
     memory.master = take(device, Dtype::f32, "master weights");

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/log.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -73,19 +74,29 @@ MetricsFile::~MetricsFile() {
 }
 
 void MetricsFile::write_line(std::string_view line) {
-  if (write(fd_, line.data(), line.size()) != static_cast<ssize_t>(line.size())) {
-    throw Error(ErrorCode::io, fmt::format("cannot write {}: {}", path_, std::strerror(errno)));
+  errno = ENOSPC;  // what a short write means
+  const bool is_whole = write(fd_, line.data(), line.size()) == static_cast<ssize_t>(line.size());
+  if (is_whole) {
+    is_failing_ = false;
+    return;
   }
+  if (!is_failing_) {
+    log_warning(
+        fmt::format("cannot write {}: {}; training goes on, its lines are lost until it can "
+                    "be written again",
+                    path_, std::strerror(errno)));
+  }
+  is_failing_ = true;
 }
 
 void MetricsFile::write_step(const StepMetrics& m) {
   auto end = fmt::format_to_n(
       buffer_.data(), buffer_.size(),
       R"({{"step":{},"loss":{},"lr":{},"tokens_per_s":{},"grad_norm":{},"step_seconds":{},)"
-      R"("target_tokens":{},"loss_scale":{},"skipped":{},"memory_bytes":{})",
+      R"("target_tokens":{},"loss_scale":{},"skipped":{},"memory_bytes":{},"arena_bytes":{})",
       m.step, JsonNumber{m.loss}, JsonNumber{m.lr}, JsonNumber{m.tokens_per_s},
       JsonNumber{m.grad_norm}, JsonNumber{m.step_seconds}, m.target_tokens,
-      JsonNumber{m.loss_scale}, m.is_skipped, m.memory_bytes);
+      JsonNumber{m.loss_scale}, m.is_skipped, m.memory_bytes, m.arena_bytes);
   std::size_t size = end.size;
   if (m.heap_allocations >= 0) {
     size += fmt::format_to_n(buffer_.data() + size, buffer_.size() - size,

@@ -20,12 +20,14 @@ struct StepMetrics {
   double loss_scale = 1.0;
   bool is_skipped = false;
   std::int64_t memory_bytes = 0;       // peak resident set of rank 0
+  std::int64_t arena_bytes = 0;        // allocated for the values of a micro-batch
   std::int64_t heap_allocations = -1;  // during the step on rank 0; -1: not counted
 };
 
 /// Appends one JSON object per step to `output_dir/metrics.jsonl`; a line is written with one
 /// write(2), so a reader never sees half of one, and nothing is allocated. A value that is not
-/// finite is written as null. One thread at a time.
+/// finite is written as null. A disk that is full costs lines and a warning, not the run. One
+/// thread at a time.
 class MetricsFile {
  public:
   /// Opens for appending. Lines of steps after `last_step` (of a run that is now resumed from an
@@ -43,6 +45,7 @@ class MetricsFile {
 
   std::string path_;
   int fd_ = -1;
+  bool is_failing_ = false;  // the last line was lost; said once
   std::array<char, 1024> buffer_{};
 };
 

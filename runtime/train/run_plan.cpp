@@ -16,8 +16,7 @@ namespace {
 /// What one rank of `ranks` would do, measured on this machine by a rank alone.
 Forecast forecast_of(const PlanOptions& options, const JobInputs& inputs, kernels::Device& device,
                      Engine& engine, collectives::Communicator& alone) {
-  Forecast forecast =
-      make_forecast(options.config, inputs.batching, engine, device, alone, resident_bytes());
+  Forecast forecast = make_forecast(options.config, inputs.batching, engine, device, alone);
   forecast.plan.data_degree = options.ranks;
   forecast.plan.peer_bytes = (options.ranks - 1) * 4 * engine.registry().padded_elements();
   return forecast;

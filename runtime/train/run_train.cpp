@@ -11,7 +11,6 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "runtime/checkpoint/file_io.hpp"
-#include "runtime/checkpoint/output_dir.hpp"
 #include "runtime/train/heap_count.hpp"
 #include "runtime/train/metrics.hpp"
 #include "runtime/train/resume.hpp"
@@ -51,15 +50,14 @@ class Run {
         inputs_(read_inputs(config, world.size)),
         counts_heap_(environment("MUSTER_COUNT_ALLOCATIONS") == "1") {
     resume_step_ = agree_on_resume(config, world);
-    if (world.rank == 0) check_output_dir(config.job.output_dir);
+    check_resources(config, inputs_, world);
     threads_ = threads_for_this_rank(world);
     device_ = open_job_device(config, threads_.threads);
     group_ = open_data_group(config, world, threads_.cores_per_rank, *device_);
-    const std::int64_t base_bytes = resident_bytes();
     engine_ = std::make_unique<Engine>(engine_options(config, inputs_.shape, micro_batch()),
                                        *device_, *group_);
     introduce();
-    forecast_ = make_forecast(config, inputs_.batching, *engine_, *device_, *group_, base_bytes);
+    forecast_ = make_forecast(config, inputs_.batching, *engine_, *device_, *group_);
     say(probe_table(forecast_.profile, world.size, forecast_.probe_s));
     say(plan_table(forecast_.plan));
     prepare_training();
@@ -207,6 +205,7 @@ void Run::report_step(const StepOutcome& outcome, double seconds, std::int64_t a
                         .loss_scale = outcome.loss_scale,
                         .is_skipped = outcome.is_skipped,
                         .memory_bytes = memory,
+                        .arena_bytes = engine_->memory().arena_bytes(),
                         .heap_allocations = counts_heap_ ? allocations : -1});
   reporter_.progress(
       {.step = position.step,

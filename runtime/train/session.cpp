@@ -11,7 +11,9 @@
 #include <unistd.h>
 
 #include "collectives/backends.hpp"
+#include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
+#include "runtime/checkpoint/output_dir.hpp"
 #include "runtime/probe/links.hpp"
 #include "runtime/probe/ops.hpp"
 #include "runtime/train/shape.hpp"
@@ -46,8 +48,8 @@ DeviceProfile measure_device(const JobConfig& config, Engine& engine, kernels::D
   const Program& program = engine.program();
   const auto chosen = [&](std::size_t i) { return is_representative(program.sources[i]); };
   const auto all = [](std::size_t) { return true; };
-  measure_ops(program.first, engine.bound_first(), chosen, 0.3 * budget, profile);
-  measure_ops(program.middle, engine.bound_middle(), chosen, 0.2 * budget, profile);
+  measure_ops(program.first, engine.bound_first(), chosen, 0.25 * budget, profile);
+  measure_ops(program.middle, engine.bound_middle(), chosen, 0.05 * budget, profile);
   measure_ops(program.norms, engine.bound_norms(), all, 0.05 * budget, profile);
   measure_ops(program.update, engine.bound_update(), all, 0.05 * budget, profile);
   return profile;
@@ -74,6 +76,32 @@ JobInputs read_inputs(const JobConfig& config, int ranks) {
   inputs.batching = cut_batch(config, ranks);
   inputs.data = load_job_data(config, *inputs.tokenizer, inputs.shape.vocab);
   return inputs;
+}
+
+void check_resources(const JobConfig& config, const JobInputs& inputs, const World& world) {
+  const EngineOptions options =
+      engine_options(config, inputs.shape, inputs.batching.micro_batch(config.data.seq_len));
+  const Program program = make_program(options, world.size);
+  const std::int64_t rank_bytes =
+      ParameterStore::bytes(program.registry, {.compute = options.compute}) + program.arena_bytes();
+  const double needed = static_cast<double>(rank_bytes) * world.local_size;
+  const double there =
+      static_cast<double>(sysconf(_SC_PHYS_PAGES)) * static_cast<double>(sysconf(_SC_PAGESIZE));
+  if (needed > there) {
+    throw Error(ErrorCode::config,
+                fmt::format("{}: parameters, optimiser state and activations need {:.1f} GiB of "
+                            "memory on each of {} ranks here, {:.1f} GiB in all; this host has "
+                            "{:.1f} GiB",
+                            config.file, static_cast<double>(rank_bytes) / 0x1p30, world.local_size,
+                            needed / 0x1p30, there / 0x1p30));
+  }
+  if (world.rank != 0) return;
+  const std::int64_t interval = config.checkpoint.interval;
+  const std::int64_t saves = interval > 0 ? (config.training.steps + interval - 1) / interval : 1;
+  const std::int64_t copies = std::min(saves, config.checkpoint.keep_latest_k + 1);
+  constexpr std::int64_t kBytesPerParameter = 12;  // weights and two moments in f32
+  check_output_dir(config.job.output_dir,
+                   copies * kBytesPerParameter * program.registry.elements());
 }
 
 std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int threads) {
@@ -110,8 +138,7 @@ EngineOptions engine_options(const JobConfig& config, const ModelShape& shape,
 }
 
 Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine& engine,
-                       kernels::Device& device, collectives::Communicator& group,
-                       std::int64_t base_bytes) {
+                       kernels::Device& device, collectives::Communicator& group) {
   Forecast forecast;
   const auto begin = std::chrono::steady_clock::now();
   if (config.probe.enable) {
@@ -120,7 +147,7 @@ Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine
     forecast.profile.device = measure_device(config, engine, device);
     forecast.profile.link =
         measure_links(group, 4.0 * static_cast<double>(engine.registry().padded_elements()),
-                      0.25 * config.probe.budget_seconds);
+                      0.2 * config.probe.budget_seconds);
   }
   forecast.probe_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
@@ -130,8 +157,9 @@ Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine
   plan.micro_batch_rows = batching.micro_batch_rows;
   plan.parameter_bytes = ParameterStore::bytes(engine.registry(), engine.store().options());
   plan.peer_bytes = (group.size() - 1) * 4 * engine.registry().padded_elements();
-  plan.other_bytes = base_bytes + static_cast<std::int64_t>(device.scratch_bytes()) +
-                     engine.memory().bytes() - engine.program().arena_bytes();
+  // All of the engine's memory has been touched: what is resident beyond it is everything else.
+  plan.other_bytes = std::max<std::int64_t>(
+      0, resident_bytes() - plan.parameter_bytes - engine.program().arena_bytes());
   price_plan(plan, engine.program(), forecast.profile);
   agree_on_slowest(plan, group);
   return forecast;

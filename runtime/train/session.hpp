@@ -27,6 +27,11 @@ struct JobInputs {
 };
 JobInputs read_inputs(const JobConfig& config, int ranks);
 
+/// Makes sure, before anything big is allocated or written, that parameters and arena of all ranks
+/// of this host fit its memory and that the output folder takes the checkpoints (rank 0 looks at
+/// it). Error(config) names bytes needed and there.
+void check_resources(const JobConfig& config, const JobInputs& inputs, const World& world);
+
 /// Opens the device with the job's number of threads or, when it names none, with `threads`.
 std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int threads);
 
@@ -47,8 +52,7 @@ struct Forecast {
   double probe_s = 0.0;
 };
 Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine& engine,
-                       kernels::Device& device, collectives::Communicator& group,
-                       std::int64_t base_bytes);
+                       kernels::Device& device, collectives::Communicator& group);
 
 /// Bytes of memory that the process holds now, and the most it ever held.
 std::int64_t resident_bytes();

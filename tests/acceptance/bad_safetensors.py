@@ -44,7 +44,7 @@ def variants(good: bytes) -> dict[str, tuple[bytes, str]]:
         "overlap": (joined(changed(second, data_offsets=[begin - 8, end - 8]), data), second),
         "hole": (joined(hole, data + b"\0" * 8), last),
         "trailing byte": (good + b"\0", r"\b1\b|trailing|" + str(len(good) + 1)),
-        "cut data": (good[:-1], str(len(good) - 1) + "|" + str(len(good))),
+        "cut data": (good[:-1], "cut off"),
         "duplicate name": (joined(duplicate, data), first),
         "unknown dtype": (joined(changed(second, dtype="F12"), data), "F12"),
         "shape overflows": (joined(changed(second, shape=huge), data), second),

@@ -33,8 +33,8 @@ def files_left(folder: pathlib.Path) -> list[str]:
 
 def last_line(run: lib.Run) -> str:
     """The line a person would read: the first that says error, or the last."""
-    lines = [text for text in run.output.splitlines() if text.strip()]
-    said = [text for text in lines if "error" in text.lower()]
+    lines = [text for text in run.output.splitlines() if text.strip() and "on this host, bound" not in text]
+    said = [text for text in lines if re.match(r"muster: (config|i/o|[a-z ]+): ", text) or "error" in text.lower()]
     return (said or lines or ["nothing"])[0].strip()[:220]
 
 

@@ -37,7 +37,7 @@ def listening_ports(pid: int) -> list[int]:
 def strangers(table: Table) -> None:
     """Programs that do not know the secret, at the store of a running job."""
     place = table.place("secret")
-    job = lib.make_job(place, {"training": {"steps": 3000}})
+    job = lib.make_job(place, {"training": {"steps": 100000}})
     process = lib.start(lib.train_command(job, 2), place)
     started = time.monotonic()
     lib.wait_for(lambda: lib.steps_done(place / "out") >= 2, 30, process)

@@ -2,7 +2,7 @@
 
 #include <cstdint>
 
-#include "tests/support/reference_a.hpp"
+#include "tests/support/reference_numbers.hpp"
 #include "tests/support/tensor.hpp"
 
 namespace muster::test {

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tests/support/reference_a.hpp"
+#include "tests/support/reference_numbers.hpp"
 
 namespace muster::test::reference {
 

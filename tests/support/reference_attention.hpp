@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tests/support/reference_a.hpp"
+#include "tests/support/reference_numbers.hpp"
 
 namespace muster::test::reference {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/ops/matmul.hpp"
-#include "tests/support/reference_a.hpp"
+#include "tests/support/reference_numbers.hpp"
 #include "tests/support/tensor.hpp"
 
 namespace muster::test {

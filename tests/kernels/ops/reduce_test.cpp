@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/ops/elementwise.hpp"
-#include "tests/support/reference_a.hpp"
+#include "tests/support/reference_numbers.hpp"
 #include "tests/support/tensor.hpp"
 
 namespace muster::test {
@@ -24,11 +24,13 @@ const Dtype kDtypes[] = {Dtype::f64, Dtype::f32, Dtype::f16, Dtype::bf16,
 /// Views of some tensors, as ReduceArgs wants them.
 std::vector<ConstTensorView> views(const std::vector<Tensor>& tensors) {
   std::vector<ConstTensorView> result;
+  result.reserve(tensors.size());
   for (const Tensor& tensor : tensors) result.push_back(tensor.view());
   return result;
 }
 std::vector<TensorView> mutable_views(std::vector<Tensor>& tensors) {
   std::vector<TensorView> result;
+  result.reserve(tensors.size());
   for (Tensor& tensor : tensors) result.push_back(tensor.view());
   return result;
 }
@@ -44,6 +46,7 @@ std::vector<Tensor> make_sources(Dtype dtype, std::size_t count, std::int64_t n,
 
 reference::Expected expected_of(const std::vector<Tensor>& sources, ReduceOp op) {
   std::vector<const Tensor*> pointers;
+  pointers.reserve(sources.size());
   for (const Tensor& source : sources) pointers.push_back(&source);
   return reference::reduce(pointers, op);
 }

@@ -46,7 +46,7 @@ TEST(JobData, SplitsValidationTextOff) {
 
 TEST(JobData, ReadsValidationTextFromAFileAndCountsSkippedRowsOfBoth) {
   const TempDir dir;
-  JobConfig job = job_on(dir.write("a.jsonl", "{}\n{\"text\":\"abc\"}\n"));
+  JobConfig job = job_on(dir.write("a.jsonl", "{}\n{\"text\":\"abcd\"}\n"));
   job.validation.path = dir.write("v.jsonl", "{\"text\":\"x\"}\n[]\n{\"text\":\"y\"}\n");
   job.data.on_bad_row = "skip";
 
@@ -72,16 +72,29 @@ TEST(JobData, RefusesATokenizerLargerThanTheModelBeforeAnyStep) {
 TEST(JobData, PadsWithAnIdTheModelHas) {
   const TempDir dir;
 
-  const JobData data = load_job_data(job_on(dir.write("a.txt", "a")), *make_byte_tokenizer(), 258);
+  JobConfig job = job_on(dir.write("a.txt", "abcd"));
+  job.validation.path = dir.write("v.txt", "a");
+
+  const JobData data = load_job_data(job, *make_byte_tokenizer(), 258);
   MicroBatch batch(1, 4);
-  data.train->read(0, 0, batch);
+  data.validation->read(0, batch);
 
   for (const std::int32_t id : batch.tokens) EXPECT_LT(id, 258);
 }
 
+TEST(JobData, RefusesTrainingTextShorterThanOneSequence) {
+  const TempDir dir;
+  const std::string path = dir.write("a.txt", "abc");  // and its end: 4 tokens, 5 are needed
+
+  const std::string text = error_text(
+      ErrorCode::config, [&] { load_job_data(job_on(path), *make_byte_tokenizer(), 259); });
+
+  EXPECT_THAT(text, AllOf(HasSubstr(path), HasSubstr("hold 4 tokens"), HasSubstr("needs 5")));
+}
+
 TEST(JobData, NamesAMissingValidationFile) {
   const TempDir dir;
-  JobConfig job = job_on(dir.write("a.txt", "abc"));
+  JobConfig job = job_on(dir.write("a.txt", "abcd"));
   job.validation.path = dir.path("none.txt");
 
   const std::string text =

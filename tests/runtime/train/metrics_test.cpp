@@ -15,7 +15,7 @@ namespace muster::runtime {
 namespace {
 
 class MetricsFileTest : public testing::Test {
- protected:
+ public:
   MetricsFileTest()
       : folder_(std::filesystem::temp_directory_path() /
                 ("metrics_test." + std::to_string(getpid()))) {
@@ -23,6 +23,7 @@ class MetricsFileTest : public testing::Test {
   }
   ~MetricsFileTest() override { std::filesystem::remove_all(folder_); }
 
+ protected:
   std::string path() const { return (folder_ / "metrics.jsonl").string(); }
 
   std::vector<nlohmann::json> lines() const {

@@ -1,4 +1,4 @@
-#include "tests/support/reference_a.hpp"
+#include "tests/support/reference_numbers.hpp"
 
 #include <algorithm>
 #include <cmath>
