@@ -43,6 +43,7 @@ std::vector<float> numbers(std::uint32_t seed, std::int64_t count) {
 template <typename T>
 std::vector<T> as(const std::vector<float>& values) {
   std::vector<T> converted;
+  converted.reserve(values.size());
   for (const float value : values) converted.push_back(T(value));
   return converted;
 }

@@ -23,6 +23,9 @@ constexpr int kRanks = 2;
 constexpr std::int64_t kCount = 400000;  // f32: more than two chunks of 512 KiB
 
 class LanePair : public testing::Test {
+ public:
+  ~LanePair() override { ::munmap(memory_, kRanks * kSegment); }
+
  protected:
   LanePair() {
     void* const at = ::mmap(nullptr, kRanks * kSegment, PROT_READ | PROT_WRITE,
@@ -43,8 +46,6 @@ class LanePair : public testing::Test {
       lanes_[index] = std::make_unique<Lane>(group, 0, *devices_[index]);
     }
   }
-  ~LanePair() override { ::munmap(memory_, kRanks * kSegment); }
-
   Lane& lane(int rank) { return *lanes_[static_cast<std::size_t>(rank)]; }
   static void open(Lane& lane, const Call& call) { lane.open(Signature(call), {}); }
   std::uint64_t staged_by_rank_0() {
@@ -67,7 +68,7 @@ Call call_of(CallKind kind, std::vector<float>& data) {
 // Rank 0 broadcasts and goes on to an all_reduce, whose first chunk it stages before it meets
 // anybody. Rank 1 has come to the broadcast but is slow to read.
 TEST_F(LanePair, NothingIsStagedOverWhatAPeerStillReads) {
-  std::vector<float> data(2 * 131072, 1.0F);
+  std::vector<float> data(262144, 1.0F);  // two chunks
   std::vector<float> more(kCount, 2.0F);
   const Call first = call_of(CallKind::broadcast, data);
   const Call second = call_of(CallKind::all_reduce, more);
