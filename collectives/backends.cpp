@@ -89,6 +89,7 @@ std::unique_ptr<Communicator> create_communicator(std::string_view backend, cons
 
 std::vector<std::string_view> backend_names() {
   std::vector<std::string_view> names;
+  names.reserve(kBackends.size());
   for (const Backend& backend : kBackends) names.push_back(backend.name);
   return names;
 }

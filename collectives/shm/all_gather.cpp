@@ -36,7 +36,7 @@ void staged(Lane& lane, const Call& call, bool streaming) {
     }
   };
   pipeline(
-      lane, chunks, [&](std::uint64_t chunk) { stage_chunk(lane, chunk, fill); }, take);
+      lane, chunks, [&](std::uint64_t chunk) { lane.stage_chunk(chunk, fill); }, take);
 }
 
 }  // namespace

@@ -29,7 +29,7 @@ void staged(Lane& lane, const Call& call, bool streaming) {
     move(lane.chunk_slot(call.root, chunk), place(chunk), chunk, false);
   };
   const auto stage = [&](std::uint64_t chunk) {
-    if (is_root) stage_chunk(lane, chunk, fill);
+    if (is_root) lane.stage_chunk(chunk, fill);
   };
   const auto take = [&](std::uint64_t chunk) {
     if (is_root) return;

@@ -75,6 +75,7 @@ class Handshake {
     open_door();
     // Connecting needs only that the other side listens, so all may connect before any accepts.
     std::vector<Fd> to_lower;
+    to_lower.reserve(neighbours_.size());
     for (int rank = 0; rank < group_.rank; ++rank) to_lower.push_back(connect_and_greet(rank));
     for (int missing = group_.size - 1 - group_.rank; missing > 0;) {
       if (answer_one()) --missing;

@@ -9,10 +9,9 @@ CounterLine& line_of(LaneControl& control, Counter counter) noexcept {
   switch (counter) {
     case Counter::done: return control.done;
     case Counter::staged: return control.staged;
-    case Counter::reduced: return control.reduced;
-    case Counter::used: break;
+    case Counter::reduced: break;
   }
-  return control.used;
+  return control.reduced;
 }
 
 }  // namespace

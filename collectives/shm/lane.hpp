@@ -13,7 +13,7 @@
 namespace muster::collectives::shm {
 
 /// Which of a rank's numbers: see LaneControl.
-enum class Counter { done, staged, reduced, used };
+enum class Counter { done, staged, reduced };
 
 /// This rank's end of one lane: meetings with the other ranks, and the memory it may use there.
 ///
@@ -70,6 +70,15 @@ class Lane {
   void wait_all(Counter counter, std::uint64_t value);
 
   std::uint64_t round() const noexcept { return waiter_.call().round; }
+
+  /// Copies one chunk into this rank's staging by `fill(chunk)`, once all are through with the
+  /// chunk that lay there before, be it of this call or an earlier one.
+  template <typename Fill>
+  void stage_chunk(std::uint64_t chunk, Fill&& fill) {
+    if (chunk >= kChunkSlots) wait_all(Counter::reduced, chunk + 1 - kChunkSlots);
+    fill(chunk);
+    post(Counter::staged, chunk + 1);
+  }
   /// The first chunk of a staged call, counted over all calls of the lane, alike on every rank.
   std::uint64_t take_chunks(std::uint64_t count) noexcept {
     chunks_ += count;

@@ -52,8 +52,8 @@ struct LaneControl {
   std::array<ArriveLine, 2> arrive;
   CounterLine done;     // rounds after which this rank reads nobody's memory any more
   CounterLine staged;   // chunks copied into this rank's staging
-  CounterLine reduced;  // chunks of which this rank has reduced its slice
-  CounterLine used;     // chunks whose results this rank has copied out
+  CounterLine reduced;  // chunks that this rank has taken from the others' staging, all its own
+                        // slice reduced where the call reduces
 };
 
 /// Sizes that all ranks must agree on: rank 0 chooses them, all read them there.

@@ -14,15 +14,6 @@ inline std::int64_t chunk_length(const Lane& lane, Dtype dtype, int parts) noexc
   return std::max<std::int64_t>(bytes / parts / 64, 1) * 64 / width;
 }
 
-/// Copies one chunk into this rank's staging by `fill(chunk)`, once all are through with what lay
-/// there before.
-template <typename Fill>
-void stage_chunk(Lane& lane, std::uint64_t chunk, Fill&& fill) {
-  if (chunk >= kChunkSlots) lane.wait_all(Counter::reduced, chunk + 1 - kChunkSlots);
-  fill(chunk);
-  lane.post(Counter::staged, chunk + 1);
-}
-
 /// Runs stage(c) one chunk ahead of take(c), so that ranks copy in while others copy out. After
 /// take(c) this rank needs nobody's staging of chunk c any more.
 template <typename Stage, typename Take>
@@ -32,7 +23,6 @@ void pipeline(Lane& lane, const Chunks& chunks, Stage&& stage, Take&& take) {
     if (chunk + 1 < chunks.end()) stage(chunk + 1);
     take(chunk);
     lane.post(Counter::reduced, chunk + 1);
-    lane.post(Counter::used, chunk + 1);
   }
 }
 

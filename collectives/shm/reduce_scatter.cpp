@@ -45,7 +45,7 @@ class Staged {
   }
 
   void stage(std::uint64_t chunk) {
-    stage_chunk(lane_, chunk, [this](std::uint64_t number) {
+    lane_.stage_chunk(chunk, [this](std::uint64_t number) {
       const Piece piece = chunks_.piece(number);
       for (int step = 1; step < lane_.size(); ++step) {
         const int peer = (lane_.rank() + step) % lane_.size();

@@ -38,41 +38,44 @@ std::byte* StagedAllReduce::output(std::uint64_t chunk, const Piece& slice) cons
 }
 
 void StagedAllReduce::stage(std::uint64_t chunk) {
-  // Whoever has reduced the chunk that lay here before needs it no more.
-  if (chunk >= kChunkSlots) lane_.wait_all(Counter::reduced, chunk + 1 - kChunkSlots);
+  lane_.stage_chunk(chunk, [this](std::uint64_t number) { copy_in(number); });
+}
+
+void StagedAllReduce::copy_in(std::uint64_t chunk) {
   const Dtype dtype = call_.in.dtype;
   const std::byte* const in = element(call_.in.data, dtype, chunks_->piece(chunk).begin);
   std::byte* const slot = lane_.chunk_slot(lane_.rank(), chunk);
   for (int step = 1; step < lane_.size(); ++step) {
     const Piece theirs = slice(chunk, (lane_.rank() + step) % lane_.size());
     copy(lane_, element(slot, dtype, theirs.begin), element(in, dtype, theirs.begin),
-         static_cast<std::size_t>(theirs.count) * size_of(dtype), false);
+         bytes_of(theirs, dtype), false);
   }
-  lane_.post(Counter::staged, chunk + 1);
 }
 
 void StagedAllReduce::reduce(std::uint64_t chunk) {
-  if (chunk >= kChunkSlots) lane_.wait_all(Counter::used, chunk + 1 - kChunkSlots);
+  // Whoever has staged this chunk has also gathered the results that my slot held before.
   lane_.wait_all(Counter::staged, chunk + 1);
-  const Dtype dtype = call_.in.dtype;
   const Piece mine = slice(chunk, lane_.rank());
-  if (mine.count > 0) {
-    auto& sources = lane_.sources();
-    for (int rank = 0; rank < lane_.size(); ++rank) {
-      const std::byte* const data =
-          rank == lane_.rank()
-              ? element(call_.in.data, dtype, chunks_->piece(chunk).begin + mine.begin)
-              : element(lane_.chunk_slot(rank, chunk), dtype, mine.begin);
-      sources[static_cast<std::size_t>(rank)] = {data, dtype, 1, mine.count};
-    }
-    std::byte* const result = element(lane_.result_slot(lane_.rank(), chunk), dtype, mine.begin);
-    const std::array<TensorView, 2> destinations = {
-        TensorView(result, dtype, 1, mine.count),
-        TensorView(output(chunk, mine), dtype, 1, mine.count)};
-    kernels::reduce(lane_.device(),
-                    {.destinations = destinations, .sources = sources, .op = call_.op});
-  }
+  if (mine.count > 0) reduce_slice(chunk, mine);
   lane_.post(Counter::reduced, chunk + 1);
+}
+
+void StagedAllReduce::reduce_slice(std::uint64_t chunk, const Piece& mine) {
+  const Dtype dtype = call_.in.dtype;
+  const std::int64_t begin = chunks_->piece(chunk).begin + mine.begin;
+  for (int rank = 0; rank < lane_.size(); ++rank) {
+    const bool is_mine = rank == lane_.rank();
+    const std::byte* const data = is_mine
+                                      ? element(call_.in.data, dtype, begin)
+                                      : element(lane_.chunk_slot(rank, chunk), dtype, mine.begin);
+    lane_.sources()[static_cast<std::size_t>(rank)] = {data, dtype, 1, mine.count};
+  }
+  std::byte* const result = element(lane_.result_slot(lane_.rank(), chunk), dtype, mine.begin);
+  const std::array<TensorView, 2> destinations = {
+      TensorView(result, dtype, 1, mine.count),
+      TensorView(output(chunk, mine), dtype, 1, mine.count)};
+  kernels::reduce(lane_.device(),
+                  {.destinations = destinations, .sources = lane_.sources(), .op = call_.op});
 }
 
 void StagedAllReduce::gather(std::uint64_t chunk) {
@@ -83,9 +86,8 @@ void StagedAllReduce::gather(std::uint64_t chunk) {
     const Piece theirs = slice(chunk, peer);
     lane_.wait(Counter::reduced, chunk + 1, peer);
     copy(lane_, output(chunk, theirs), element(lane_.result_slot(peer, chunk), dtype, theirs.begin),
-         static_cast<std::size_t>(theirs.count) * size_of(dtype), is_streaming);
+         bytes_of(theirs, dtype), is_streaming);
   }
-  lane_.post(Counter::used, chunk + 1);
 }
 
 }  // namespace muster::collectives::shm

@@ -19,7 +19,9 @@ namespace muster::collectives::shm {
 ///
 ///   time ->   stage 0 | stage 1 . reduce 0 | stage 2 . gather 0 . reduce 1 | …
 ///
-/// A slot is written again only when the counters say that its last readers are through.
+/// A slot of inputs is written again only when the counters say that its last readers are through.
+/// A slot of results needs no counter of its own: a rank stages chunk c after it has gathered chunk
+/// c - 2, and nobody reduces chunk c before all have staged it.
 class StagedAllReduce {
  public:
   StagedAllReduce(Lane& lane, const Call& call) : lane_(lane), call_(call) {}
@@ -32,7 +34,9 @@ class StagedAllReduce {
  private:
   void begin();
   void stage(std::uint64_t chunk);
+  void copy_in(std::uint64_t chunk);
   void reduce(std::uint64_t chunk);
+  void reduce_slice(std::uint64_t chunk, const Piece& mine);
   void gather(std::uint64_t chunk);
   Piece slice(std::uint64_t chunk, int rank) const noexcept;
   std::byte* output(std::uint64_t chunk, const Piece& slice) const noexcept;

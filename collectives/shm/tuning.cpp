@@ -5,9 +5,9 @@
 namespace muster::collectives::shm {
 namespace {
 
-// About half a second-level cache: what is staged is still there when the others read it. Between
-// 128 KiB and 1 MiB the time hardly changes.
-constexpr std::size_t kChunk = 512 * kKiB;
+// A small part of a second-level cache: what is staged is still there when the others read it. From
+// 128 KiB to 512 KiB the time hardly changes.
+constexpr std::size_t kChunk = 256 * kKiB;
 // One-shot moves (n + 3) S bytes per rank and staged (5 - 2/n) S with one sync more: two ranks are
 // quicker in one shot as long as there is room, many only while a sync costs more than the bytes.
 constexpr std::size_t kLeastOneShot = 4 * kKiB;

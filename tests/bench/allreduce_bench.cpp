@@ -4,8 +4,9 @@
 //   private     buffers of the ranks' own
 //   copy        each rank copies BYTES between buffers of its own: the same bytes read and written
 //               as by an all_reduce that moves no byte twice, so its time is the floor
-// and one line "probe LATENCY_NS COPY_OUT_GB_S": how near the two cores are to each other. With
-// --probe that line alone. allreduce_vs_mpi.py runs it beside allreduce_mpi.
+// and one line "probe LATENCY_NS COPY_OUT_GB_S": how near the two cores are to each other.
+// --probe: that line alone. --in-place: out is in. allreduce_vs_mpi.py runs it beside
+// allreduce_mpi.
 
 #include <atomic>
 #include <exception>
@@ -104,41 +105,39 @@ void measure_all_reduce(Communicator& group, const char* what, const float* in, 
 }
 
 void measure_copy(Communicator& group, kernels::Device& device, const float* in, float* out) {
-  for (const bool streaming : {false, true}) {
-    const std::size_t bytes = allreduce_loop::kMaxBytes;
+  for (const std::size_t bytes : {allreduce_loop::kMaxBytes / 4, allreduce_loop::kMaxBytes}) {
     const auto count = static_cast<std::int64_t>(bytes / sizeof(float));
     const ConstTensorView from = vector_view(in, count);
     const TensorView to = vector_view(out, count);
-    const allreduce_loop::Time time = allreduce_loop::measure(
-        bytes,
-        [&] {
-          kernels::reduce(device, {.destinations = {&to, 1},
-                                   .sources = {&from, 1},
-                                   .op = ReduceOp::sum,
-                                   .streaming = streaming});
-        },
-        [&] { group.barrier(); });
-    if (group.rank() == 0) allreduce_loop::report("copy", bytes, time);
+    for (const bool streaming : {false, true}) {
+      const kernels::ReduceArgs copy = {
+          .destinations = {&to, 1}, .sources = {&from, 1}, .streaming = streaming};
+      const allreduce_loop::Time time = allreduce_loop::measure(
+          bytes, [&] { kernels::reduce(device, copy); }, [&] { group.barrier(); });
+      if (group.rank() == 0) allreduce_loop::report("copy", bytes, time);
+    }
   }
 }
 
-void run_rank(int rank, MemoryStore& store, ProbeMemory& memory, bool probe_only) {
+void run_rank(int rank, MemoryStore& store, ProbeMemory& memory, std::string_view option) {
   allreduce_loop::bind_to_core(rank);
   const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
   const auto group = make_group(rank, store, *device);
   probe(*group, memory);
-  if (probe_only) return;
+  if (option == "--probe") return;
+  const bool is_in_place = option == "--in-place";
   float* const in = allreduce_loop::private_buffer();
   float* const out = allreduce_loop::private_buffer();
   const Memory shared_in = group->memory().allocate(allreduce_loop::kMaxBytes, "in");
   const Memory shared_out = group->memory().allocate(allreduce_loop::kMaxBytes, "out");
-  measure_all_reduce(*group, "symmetric", reinterpret_cast<float*>(shared_in.data()),
-                     reinterpret_cast<float*>(shared_out.data()));
-  measure_all_reduce(*group, "private", in, out);
+  auto* const symmetric_in = reinterpret_cast<float*>(shared_in.data());
+  auto* const symmetric_out = reinterpret_cast<float*>(shared_out.data());
+  measure_all_reduce(*group, "symmetric", symmetric_in, is_in_place ? symmetric_in : symmetric_out);
+  measure_all_reduce(*group, "private", in, is_in_place ? in : out);
   measure_copy(*group, *device, in, out);
 }
 
-int run(bool probe_only) {
+int run(std::string_view option) {
   MemoryStore store;
   void* const at = ::mmap(nullptr, sizeof(ProbeMemory), PROT_READ | PROT_WRITE,
                           MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -146,7 +145,7 @@ int run(bool probe_only) {
   auto& memory = *static_cast<ProbeMemory*>(at);
   const pid_t child = ::fork();
   const int rank = child == 0 ? 1 : 0;
-  run_rank(rank, store, memory, probe_only);
+  run_rank(rank, store, memory, option);
   if (child == 0) return 0;
   int status = 0;
   ::waitpid(child, &status, 0);
@@ -158,7 +157,7 @@ int run(bool probe_only) {
 
 int main(int argc, char** argv) {
   try {
-    return muster::run(argc > 1 && std::string_view(argv[1]) == "--probe");
+    return muster::run(argc > 1 ? argv[1] : "");
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;

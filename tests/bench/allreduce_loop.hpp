@@ -33,8 +33,9 @@ inline float* private_buffer() {
   void* const at = ::mmap(nullptr, kMaxBytes + kPage, PROT_READ | PROT_WRITE,
                           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (at == MAP_FAILED) std::abort();
-  const auto address = (reinterpret_cast<std::size_t>(at) + kPage - 1) / kPage * kPage;
-  auto* const data = reinterpret_cast<float*>(address);
+  const std::size_t into_page = reinterpret_cast<std::size_t>(at) % kPage;
+  auto* const data =
+      reinterpret_cast<float*>(static_cast<std::byte*>(at) + (kPage - into_page) % kPage);
   ::madvise(data, kMaxBytes, MADV_HUGEPAGE);
   std::memset(data, 0, kMaxBytes);
   return data;

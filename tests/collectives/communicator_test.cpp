@@ -44,7 +44,7 @@ class CommunicatorChecks : public testing::Test {
     return vector_view(numbers_.data() + begin, count);
   }
   std::string refusal(const std::function<void()>& call) {
-    const std::string text = error_text(ErrorCode::invalid_argument, call);
+    std::string text = error_text(ErrorCode::invalid_argument, call);
     EXPECT_TRUE(group_.calls.empty());
     return text;
   }

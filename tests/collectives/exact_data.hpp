@@ -1,5 +1,7 @@
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
@@ -26,7 +28,7 @@ inline std::int64_t input_value(int rank, std::int64_t index, ReduceOp op, Dtype
     const std::int64_t magnitude = 1 + (phase + rank) % 3;
     return is_signed(dtype) && phase % 2 == 0 && rank == 0 ? -magnitude : magnitude;
   }
-  return (phase * 7 + rank * 3) % 13 - (is_signed(dtype) ? 6 : 0);
+  return (phase * 7 + std::int64_t{rank} * 3) % 13 - (is_signed(dtype) ? 6 : 0);
 }
 
 /// Writes `value` as an element of `dtype` to `at`.
@@ -59,7 +61,7 @@ inline double reduced_value(int ranks, std::int64_t index, ReduceOp op, Dtype dt
     }
   }
   if (op != ReduceOp::avg) return static_cast<double>(result);
-  if (!is_floating(dtype)) return static_cast<double>(result / ranks);
+  if (!is_floating(dtype)) return std::trunc(static_cast<double>(result) / ranks);
   if (dtype == Dtype::f64) return static_cast<double>(result) / ranks;
   return static_cast<double>(static_cast<float>(result) / static_cast<float>(ranks));
 }

@@ -43,6 +43,7 @@ std::vector<float> numbers(std::uint32_t seed, std::int64_t count) {
 template <typename T>
 std::vector<T> as(const std::vector<float>& values) {
   std::vector<T> converted;
+  converted.reserve(values.size());
   for (const float value : values) converted.push_back(T(value));
   return converted;
 }
@@ -63,15 +64,19 @@ std::vector<T> sum_in_rank_order(int ranks, std::uint32_t seed, std::int64_t cou
 
 // The choices of a round: alike on all ranks but where a buffer lies.
 struct Round {
-  std::int64_t count;
+  CallKind kind;
+  std::int64_t count;  // of a share, or of the whole where there are no shares
+  int root;
   bool is_in_place;
-  bool is_scatter;
   bool in_symmetric;
   bool out_symmetric;
   std::size_t shift;  // elements off the start of the buffer
 };
 
-Round choose(std::uint32_t round, int rank) {
+constexpr std::array kKinds = {CallKind::all_reduce, CallKind::reduce_scatter, CallKind::all_gather,
+                               CallKind::broadcast};
+
+Round choose(std::uint32_t round, int rank, int ranks) {
   std::mt19937 common(round);
   std::mt19937 own(round * 64 + static_cast<std::uint32_t>(rank) + 1);
   const auto magnitude = static_cast<unsigned>(common() % 19);
@@ -79,9 +84,10 @@ Round choose(std::uint32_t round, int rank) {
   const std::int64_t count = 1 + static_cast<std::int64_t>(common()) % largest;
   const bool is_mixed = common() % 4 == 0;
   const bool all_symmetric = common() % 2 == 0;
-  return {.count = count,
+  return {.kind = kKinds[common() % kKinds.size()],
+          .count = count,
+          .root = static_cast<int>(common() % static_cast<unsigned>(ranks)),
           .is_in_place = common() % 2 == 0,
-          .is_scatter = common() % 3 == 0,
           .in_symmetric = is_mixed ? own() % 2 == 0 : all_symmetric,
           .out_symmetric = is_mixed ? own() % 2 == 0 : all_symmetric,
           .shift = own() % 5};
@@ -105,54 +111,95 @@ class Buffer {
 };
 
 template <typename T>
-TensorView view(T* data, std::int64_t count) {
-  return vector_view(data, count);
-}
+class Player {
+ public:
+  explicit Player(Communicator& group)
+      : group_(group), ins_(group, capacity()), outs_(group, capacity()) {}
+
+  // Makes the call of a round; true if every bit of its result is right.
+  bool play(std::uint32_t round) {
+    const Round choice = choose(round, group_.rank(), group_.size());
+    const std::int64_t share = choice.count;
+    const std::int64_t whole = share * group_.size();
+    const std::uint32_t seed = round * 16;
+    T* const in = ins_.at(choice.in_symmetric, choice.shift);
+    T* const other = outs_.at(choice.out_symmetric, choice.shift);
+    switch (choice.kind) {
+      case CallKind::all_reduce: {
+        T* const out = choice.is_in_place ? in : other;
+        fill(in, seed, group_.rank(), share);
+        group_.all_reduce(vector_view(in, share), vector_view(out, share), ReduceOp::sum).wait();
+        return is_equal(out, sum_in_rank_order<T>(group_.size(), seed, share), 0, share);
+      }
+      case CallKind::reduce_scatter: {
+        const std::int64_t begin = share * group_.rank();
+        T* const out = choice.is_in_place ? in + begin : other;
+        fill(in, seed, group_.rank(), whole);
+        group_.reduce_scatter(vector_view(in, whole), vector_view(out, share), ReduceOp::sum)
+            .wait();
+        return is_equal(out, sum_in_rank_order<T>(group_.size(), seed, whole), begin, share);
+      }
+      case CallKind::all_gather: return gather(choice, in, other, seed);
+      default: return broadcast(choice, in, seed);
+    }
+  }
+
+ private:
+  bool gather(const Round& choice, T* in, T* out, std::uint32_t seed) {
+    const std::int64_t share = choice.count;
+    if (choice.is_in_place) in = out + share * group_.rank();
+    fill(in, seed, group_.rank(), share);
+    group_.all_gather(vector_view(in, share), vector_view(out, share * group_.size())).wait();
+    for (int rank = 0; rank < group_.size(); ++rank) {
+      if (!is_equal(out + share * rank, input(seed, rank, share), 0, share)) return false;
+    }
+    return true;
+  }
+
+  bool broadcast(const Round& choice, T* data, std::uint32_t seed) {
+    fill(data, seed, group_.rank(), choice.count);
+    group_.broadcast(vector_view(data, choice.count), choice.root).wait();
+    return is_equal(data, input(seed, choice.root, choice.count), 0, choice.count);
+  }
+
+  static std::vector<T> input(std::uint32_t seed, int rank, std::int64_t count) {
+    return as<T>(numbers(seed + static_cast<std::uint32_t>(rank), count));
+  }
+  static void fill(T* data, std::uint32_t seed, int rank, std::int64_t count) {
+    const std::vector<T> values = input(seed, rank, count);
+    std::memcpy(static_cast<void*>(data), values.data(), values.size() * sizeof(T));
+  }
+  // data[0, count) against expected[begin, begin + count).
+  static bool is_equal(const T* data, const std::vector<T>& expected, std::int64_t begin,
+                       std::int64_t count) {
+    return std::memcmp(data, expected.data() + begin,
+                       static_cast<std::size_t>(count) * sizeof(T)) == 0;
+  }
+  std::size_t capacity() const { return kMaxCount * static_cast<std::size_t>(group_.size()) + 8; }
+
+  Communicator& group_;
+  Buffer<T> ins_;
+  Buffer<T> outs_;
+};
 
 template <typename T>
-void run_rounds(Communicator& group) {
-  const auto ranks = static_cast<std::size_t>(group.size());
-  Buffer<T> ins(group, kMaxCount * ranks + 8);
-  Buffer<T> outs(group, kMaxCount * ranks + 8);
+void play_rounds(Communicator& group) {
+  Player<T> player(group);
   for (std::uint32_t round = 0; round < kRounds; ++round) {
-    const Round choice = choose(round, group.rank());
-    const std::int64_t total = choice.is_scatter ? choice.count * group.size() : choice.count;
-    const std::uint32_t seed = round * 16;
-    T* const in = ins.at(choice.in_symmetric, choice.shift);
-    T* const out = choice.is_in_place ? in : outs.at(choice.out_symmetric, choice.shift);
-    const std::vector<T> mine =
-        as<T>(numbers(seed + static_cast<std::uint32_t>(group.rank()), total));
-    std::memcpy(static_cast<void*>(in), mine.data(), mine.size() * sizeof(T));
-
-    std::int64_t begin = 0;
-    const T* result = out;
-    if (choice.is_scatter) {
-      begin = choice.count * group.rank();
-      T* const share = choice.is_in_place ? in + begin : out;
-      group.reduce_scatter(view(in, total), view(share, choice.count), ReduceOp::sum).wait();
-      result = share;
-    } else {
-      group.all_reduce(view(in, total), view(out, total), ReduceOp::sum).wait();
-    }
-
-    const std::vector<T> expected = sum_in_rank_order<T>(group.size(), seed, total);
-    ASSERT_EQ(std::memcmp(result, expected.data() + begin,
-                          static_cast<std::size_t>(choice.count) * sizeof(T)),
-              0)
-        << "round " << round << ", rank " << group.rank() << ", " << choice.count << " elements";
+    ASSERT_TRUE(player.play(round)) << "round " << round << ", rank " << group.rank();
   }
 }
 
 TEST_P(Fuzz, SumsOfF32HaveTheBitsOfRankOrder) {
-  RankThreads{.backend = GetParam(), .ranks = most_ranks()}.run(run_rounds<float>);
+  RankThreads{.backend = GetParam(), .ranks = most_ranks()}.run(play_rounds<float>);
 }
 
 TEST_P(Fuzz, SumsOfBf16AreRoundedOnce) {
-  RankThreads{.backend = GetParam(), .ranks = most_ranks()}.run(run_rounds<Bfloat16>);
+  RankThreads{.backend = GetParam(), .ranks = most_ranks()}.run(play_rounds<Bfloat16>);
 }
 
 TEST_P(Fuzz, SumsOfF16AreRoundedOnce) {
-  RankThreads{.backend = GetParam(), .ranks = std::min(most_ranks(), 3)}.run(run_rounds<Half>);
+  RankThreads{.backend = GetParam(), .ranks = std::min(most_ranks(), 3)}.run(play_rounds<Half>);
 }
 
 INSTANTIATE_TEST_SUITE_P(Backends, Fuzz, testing::ValuesIn(all_backends()),

@@ -42,6 +42,7 @@ struct RankThreads {
   void run(const std::function<void(Communicator&)>& body) const {
     const MakeRank make = backend.make_group(ranks, cores_per_rank);
     std::vector<std::jthread> threads;
+    threads.reserve(static_cast<std::size_t>(ranks));
     for (int rank = 0; rank < ranks; ++rank) {
       threads.emplace_back([&make, &body, rank] {
         try {

@@ -1,6 +1,7 @@
 #include "kernels/ops/reduce.hpp"
 
 #include <algorithm>
+#include <array>
 #include <type_traits>
 
 #include "kernels/cpu/parallel.hpp"
@@ -13,6 +14,8 @@ namespace {
 constexpr std::int64_t kBlockBytes = 4096;  // of results: they stay in the first-level cache
 constexpr std::int64_t kGrainBytes = 65536;
 constexpr std::int64_t kLine = 64;
+constexpr std::size_t kMaxDirect = 4;  // destinations that are written at once
+constexpr int kUnroll = 4;             // enough independent loads to hide the latency of a cache
 
 // What a source does to the result so far: on vectors of f32, and on single f64s and integers.
 struct Sum {
@@ -68,10 +71,32 @@ std::uint64_t divide(std::uint64_t sum, std::size_t n) {
   return static_cast<std::uint64_t>(static_cast<std::int64_t>(sum) / static_cast<std::int64_t>(n));
 }
 
+/// Where vectors of results go as they are made: a block in the cache, or the destinations.
+template <typename T>
+struct Outputs {
+  std::array<T*, kMaxDirect> to{};
+  std::size_t count = 0;
+  bool streaming = false;  // past the cache: each begins at the start of a line
+
+  void put(std::int64_t index, const Floats (&values)[kUnroll]) const {
+    for (std::size_t d = 0; d < count; ++d) {
+      T* const p = to[d] + index;
+      if (streaming) {
+        for (int u = 0; u < kUnroll; ++u) stream(p + u * kWidth, values[u]);
+      } else {
+        for (int u = 0; u < kUnroll; ++u) store(p + u * kWidth, values[u]);
+      }
+    }
+  }
+  void put_first(std::int64_t index, Floats values, std::int64_t n) const {
+    for (std::size_t d = 0; d < count; ++d) store_first(to[d] + index, values, n);
+  }
+};
+
 /// out[0, n) = the sources' elements [begin, begin + n) combined. f32, bf16 and f16: in f32.
 template <typename Op, typename T>
-void combine_floats(const ReduceArgs& args, std::int64_t begin, std::int64_t n, T* out) {
-  constexpr int kUnroll = 4;  // enough independent loads to hide the latency of a cache
+void combine_floats(const ReduceArgs& args, std::int64_t begin, std::int64_t n,
+                    const Outputs<T> out) {
   const std::size_t sources = args.sources.size();
   const bool is_average = args.op == ReduceOp::avg;
   std::int64_t i = 0;
@@ -85,9 +110,10 @@ void combine_floats(const ReduceArgs& args, std::int64_t begin, std::int64_t n, 
         result[u] = Op::combine(result[u], load(next + u * kWidth));
       }
     }
-    for (int u = 0; u < kUnroll; ++u) {
-      store(out + i + u * kWidth, is_average ? divide(result[u], sources) : result[u]);
+    if (is_average) {
+      for (int u = 0; u < kUnroll; ++u) result[u] = divide(result[u], sources);
     }
+    out.put(i, result);
   }
   for (; i < n; i += kWidth) {
     const std::int64_t rest = std::min<std::int64_t>(kWidth, n - i);
@@ -98,7 +124,7 @@ void combine_floats(const ReduceArgs& args, std::int64_t begin, std::int64_t n, 
     Floats result = load_rest(0);
     for (std::size_t s = 1; s < sources; ++s) result = Op::combine(result, load_rest(s));
     if (is_average) result = divide(result, sources);
-    store_first(out + i, result, rest);
+    out.put_first(i, result, rest);
   }
 }
 
@@ -111,6 +137,8 @@ void combine_scalars(const ReduceArgs& args, std::int64_t begin, std::int64_t n,
     Wide result[kRun];
     const std::int64_t run = std::min(kRun, n - i);
     const T* first = source<T>(args, 0) + begin + i;
+    // An i8 is a number here, not a letter: its sign is to be kept.
+    // NOLINTBEGIN(bugprone-signed-char-misuse)
     for (std::int64_t j = 0; j < run; ++j) result[j] = static_cast<Wide>(read(first + j));
     for (std::size_t s = 1; s < args.sources.size(); ++s) {
       const T* next = source<T>(args, s) + begin + i;
@@ -118,6 +146,7 @@ void combine_scalars(const ReduceArgs& args, std::int64_t begin, std::int64_t n,
         result[j] = Op::combine(result[j], static_cast<Wide>(read(next + j)));
       }
     }
+    // NOLINTEND(bugprone-signed-char-misuse)
     for (std::int64_t j = 0; j < run; ++j) {
       if (args.op == ReduceOp::avg) result[j] = divide(result[j], args.sources.size());
       const T rounded = static_cast<T>(result[j]);
@@ -126,10 +155,15 @@ void combine_scalars(const ReduceArgs& args, std::int64_t begin, std::int64_t n,
   }
 }
 
+template <typename T>
+inline constexpr bool kIsCombinedInF32 = std::is_same_v<T, float> || sizeof(T) == 2;
+
 template <typename Op, typename T>
 void combine(const ReduceArgs& args, std::int64_t begin, std::int64_t n, T* out) {
-  if constexpr (std::is_same_v<T, float> || sizeof(T) == 2) {
-    combine_floats<Op>(args, begin, n, out);
+  if constexpr (kIsCombinedInF32<T>) {
+    Outputs<T> outputs;
+    outputs.to[outputs.count++] = out;
+    combine_floats<Op>(args, begin, n, outputs);
   } else {
     combine_scalars<Op>(args, begin, n, out);
   }
@@ -164,25 +198,56 @@ std::int64_t first_block(const ReduceArgs& args, std::int64_t begin) {
   return into_line == 0 ? kBlockBytes / kElement : (kLine - into_line + kElement - 1) / kElement;
 }
 
-/// One thread's part: block by block through the cache to every destination.
+/// Elements [begin, end) straight from the sources to the destinations, which keeps more reads and
+/// writes in flight than a block in between. False if that cannot be: too many destinations, or
+/// some that do not begin a line where the first does and yet are to be streamed.
 template <typename Op, typename T>
-void reduce_part(const ReduceArgs& args, std::int64_t begin, std::int64_t end) {
+bool reduce_directly(const ReduceArgs& args, std::int64_t begin, std::int64_t end) {
+  if (args.destinations.size() > kMaxDirect) return false;
+  Outputs<T> head;
+  Outputs<T> rest;
+  const std::int64_t split =
+      args.streaming ? std::min(end, begin + first_block<T>(args, begin)) : begin;
+  for (const TensorView& destination : args.destinations) {
+    head.to[head.count++] = destination.row<T>(0) + begin;
+    T* const to = destination.row<T>(0) + split;
+    const bool is_line =
+        reinterpret_cast<std::uintptr_t>(to) % static_cast<std::uintptr_t>(kLine) == 0;
+    if (args.streaming && !is_line) return false;
+    rest.to[rest.count++] = to;
+  }
+  rest.streaming = args.streaming;
+  combine_floats<Op>(args, begin, split - begin, head);
+  combine_floats<Op>(args, split, end - split, rest);
+  return true;
+}
+
+/// Block by block through the cache to every destination.
+template <typename Op, typename T>
+void reduce_in_blocks(const ReduceArgs& args, std::int64_t begin, std::int64_t end) {
   constexpr auto kElement = static_cast<std::int64_t>(sizeof(T));
   alignas(kLine) T block[kBlockBytes / kElement];
-  const bool is_direct = args.destinations.size() == 1 && !args.streaming;
   std::int64_t length = first_block<T>(args, begin);
   for (std::int64_t i = begin; i < end; i += length, length = kBlockBytes / kElement) {
     length = std::min(length, end - i);
-    if (is_direct) {
-      combine<Op>(args, i, length, args.destinations[0].row<T>(0) + i);
-      continue;
-    }
     combine<Op>(args, i, length, block);
     for (const TensorView& destination : args.destinations) {
       copy(destination.data + i * kElement, reinterpret_cast<const std::byte*>(block),
            length * kElement, args.streaming);
     }
   }
+}
+
+/// One thread's part.
+template <typename Op, typename T>
+void reduce_part(const ReduceArgs& args, std::int64_t begin, std::int64_t end) {
+  bool is_done = false;
+  if constexpr (kIsCombinedInF32<T>) is_done = reduce_directly<Op, T>(args, begin, end);
+  if (!is_done && args.destinations.size() == 1 && !args.streaming) {
+    combine<Op>(args, begin, end - begin, args.destinations[0].row<T>(0) + begin);
+    is_done = true;
+  }
+  if (!is_done) reduce_in_blocks<Op, T>(args, begin, end);
   if (args.streaming) end_of_stream();
 }
 

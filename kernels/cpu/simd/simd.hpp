@@ -273,6 +273,22 @@ inline void end_of_stream() {
   _mm_sfence();
 }
 
+/// Stores past the cache; p is aligned to the kWidth elements it points to.
+template <typename T>
+void stream(T* p, Floats a) {
+  alignas(64) T buffer[kWidth];
+  store(buffer, a);
+  if constexpr (sizeof(buffer) == 64) {
+    stream_line(reinterpret_cast<std::byte*>(p), reinterpret_cast<const std::byte*>(buffer));
+  } else if constexpr (sizeof(buffer) == 32) {
+    _mm256_stream_si256(reinterpret_cast<__m256i*>(p),
+                        _mm256_load_si256(reinterpret_cast<const __m256i*>(buffer)));
+  } else {
+    _mm_stream_si128(reinterpret_cast<__m128i*>(p),
+                     _mm_load_si128(reinterpret_cast<const __m128i*>(buffer)));
+  }
+}
+
 /// The first n < kWidth values at p; the rest are zero.
 template <typename T>
 Floats load_first(const T* p, std::int64_t n) {

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstring>
+#include <span>
 #include <string>
 #include <thread>
 #include <vector>
@@ -74,22 +75,43 @@ TEST(Handshake, GivesEachRankTheFileOfTheOther) {
   EXPECT_EQ(seen[1], "zero");
 }
 
+// What a rank says first, as it travels.
+struct Hello {
+  std::uint64_t layout = sizeof(ControlBlock) << 32 | kHeapOffset;
+  std::uint64_t bytes = kBytes;
+  std::int64_t rank = 1;
+  std::array<std::byte, 32> token{};
+};
+
 TEST(Handshake, GivesAStrangerNoAnswerAndGoesOn) {
   MemoryStore store;
   const Fd file = create_segment_file(kBytes);
   std::jthread rank0([&] { EXPECT_EQ(exchange(0, store, file, soon()).size(), 2U); });
   const std::string name = name_of(door_of(store, 0));
   for (const std::size_t length :
-       {std::size_t{0}, std::size_t{1}, std::size_t{56}, std::size_t{5000}}) {
+       {std::size_t{0}, std::size_t{1}, sizeof(Hello), std::size_t{5000}}) {
     const Fd stranger = connect_to(name, soon(), "rank 0");
     const std::vector<std::byte> guess(length, std::byte{1});
     if (length > 0) send_with_file(stranger, guess, file, "rank 0");
     if (length == 0) continue;  // hangs up at once
 
-    std::array<std::byte, 56> answer{};
+    std::array<std::byte, sizeof(Hello)> answer{};
     EXPECT_FALSE(receive_with_file(stranger, answer, soon(), "rank 0"));
   }
 
+  EXPECT_EQ(exchange(1, store, file, soon()).size(), 2U);
+}
+
+TEST(Handshake, GivesAGuessedTokenNoAnswer) {
+  MemoryStore store;
+  const Fd file = create_segment_file(kBytes);
+  std::jthread rank0([&] { EXPECT_EQ(exchange(0, store, file, soon()).size(), 2U); });
+  const Fd stranger = connect_to(name_of(door_of(store, 0)), soon(), "rank 0");
+  const Hello guess;
+  send_with_file(stranger, std::as_bytes(std::span(&guess, 1)), file, "rank 0");
+
+  std::array<std::byte, sizeof(Hello)> answer{};
+  EXPECT_FALSE(receive_with_file(stranger, answer, soon(), "rank 0"));
   EXPECT_EQ(exchange(1, store, file, soon()).size(), 2U);
 }
 
@@ -102,7 +124,7 @@ TEST(Handshake, TrustsNobodyWhoDoesNotKnowItsToken) {
   const Fd file = create_segment_file(kBytes);
   std::jthread impostor([&] {
     const Fd socket = accept_one(listener, soon(), "rank 1");
-    std::array<std::byte, 56> hello{};
+    std::array<std::byte, sizeof(Hello)> hello{};
     EXPECT_TRUE(receive_with_file(socket, hello, soon(), "rank 1"));
     send_with_file(socket, hello, file, "rank 1");  // its own words, not rank 1's token
   });

@@ -68,9 +68,9 @@ std::string all_reduce_many(Communicator& group, std::int64_t count) {
       const TensorView view = vector_view(data, count);
       group.all_reduce(view, view, ReduceOp::sum).wait();
       const int ranks = group.size();
+      const int sum_of_ranks = ranks * (ranks - 1) / 2;
       for (std::int64_t i = 0; i < count; ++i) {
-        const auto expected =
-            static_cast<float>(((i + round) % 100) * ranks + ranks * (ranks - 1) / 2);
+        const auto expected = static_cast<float>(((i + round) % 100) * ranks + sum_of_ranks);
         if (data[i] != expected) return fmt::format("round {}: {} at {}", round, data[i], i);
       }
     }

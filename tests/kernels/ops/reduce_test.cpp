@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(All, Reduce,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::ValuesIn(kDtypes),
                                           testing::Values<std::size_t>(1, 2, 3, 8, 11),
-                                          testing::Values<std::size_t>(1, 4)));
+                                          testing::Values<std::size_t>(1, 4, 6)));
 
 class ReduceOnEveryIsa : public testing::TestWithParam<std::string> {
  protected:
