@@ -4,47 +4,12 @@
 
 #include <fmt/format.h>
 
+#include "collectives/call_check.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 
 namespace muster::collectives {
 namespace {
-
-[[noreturn]] void refuse(const Call& call, std::string_view reason) {
-  throw Error(ErrorCode::invalid_argument,
-              fmt::format("{}{}{}: in {}, out {}: {}", to_string(call.kind),
-                          call.options.label.empty() ? "" : " ", call.options.label,
-                          to_string(call.in), to_string(call.out), reason));
-}
-
-bool overlap(ConstTensorView a, ConstTensorView b) {
-  return a.data < b.data + b.bytes() && b.data < a.data + a.bytes();
-}
-
-// What must hold of the views of every call that moves data.
-void check_views(const Call& call) {
-  if (call.in.rows < 0 || call.in.cols < 0 || call.out.rows < 0 || call.out.cols < 0) {
-    refuse(call, "rows and columns must not be negative");
-  }
-  if (call.in.dtype != call.out.dtype) refuse(call, "in and out must have one dtype");
-  if (!call.in.is_contiguous() || !call.out.is_contiguous()) {
-    refuse(call, "views must be contiguous; copy the columns together first");
-  }
-  if ((call.in.count() > 0 && call.in.is_none()) || (call.out.count() > 0 && call.out.is_none())) {
-    refuse(call, "a view has elements but no data");
-  }
-}
-
-// `whole` views may be the same, `share` is the one place where they may overlap otherwise.
-void check_overlap(const Call& call, const std::byte* share, const std::byte* part) {
-  if (share == part || !overlap(call.in, call.out)) return;
-  refuse(call, "in and out overlap in part");
-}
-
-std::int64_t times(std::int64_t count, int size) {
-  std::int64_t product = 0;
-  return __builtin_mul_overflow(count, static_cast<std::int64_t>(size), &product) ? -1 : product;
-}
 
 // The elements as a vector: back ends need no shapes.
 template <typename View>
@@ -52,8 +17,15 @@ View flat(const View& view) {
   return {view.data, view.dtype, 1, view.count()};
 }
 
-std::size_t offset_of_share(ConstTensorView share, int rank) {
-  return share.bytes() * static_cast<std::size_t>(rank);
+// Nothing to move on any rank. Where ranks may differ they must meet to find out.
+bool is_empty(const Call& call) {
+  switch (call.kind) {
+    case CallKind::barrier:
+    case CallKind::allocate:
+    case CallKind::all_to_all_v: return false;
+    case CallKind::send_receive: return call.in.count() == 0 && call.out.count() == 0;
+    default: return call.count == 0;
+  }
 }
 
 }  // namespace
@@ -87,7 +59,12 @@ void Pending::finish() noexcept {
 
 Pending Communicator::all_reduce(ConstTensorView in, TensorView out, ReduceOp op,
                                  const CallOptions& options) {
-  Call call{.kind = CallKind::all_reduce, .in = in, .out = out, .op = op, .options = options};
+  Call call{.kind = CallKind::all_reduce,
+            .in = in,
+            .out = out,
+            .count = in.count(),
+            .op = op,
+            .options = options};
   check_views(call);
   if (in.count() != out.count()) refuse(call, "in and out must have one count");
   check_overlap(call, in.data, out.data);
@@ -95,32 +72,95 @@ Pending Communicator::all_reduce(ConstTensorView in, TensorView out, ReduceOp op
 }
 
 Pending Communicator::all_gather(ConstTensorView in, TensorView out, const CallOptions& options) {
-  Call call{.kind = CallKind::all_gather, .in = in, .out = out, .options = options};
+  Call call{
+      .kind = CallKind::all_gather, .in = in, .out = out, .count = in.count(), .options = options};
   check_views(call);
-  if (out.count() != times(in.count(), size_)) {
-    refuse(call, fmt::format("out must have {} x in's count for {} ranks", size_, size_));
-  }
-  check_overlap(call, in.data, out.data + offset_of_share(in, rank_));
+  check_whole(call, size_, "out", out, "in", in);
+  check_overlap(call, in.data, share_of(out, in.bytes(), rank_));
   return submit(call);
 }
 
 Pending Communicator::reduce_scatter(ConstTensorView in, TensorView out, ReduceOp op,
                                      const CallOptions& options) {
-  Call call{.kind = CallKind::reduce_scatter, .in = in, .out = out, .op = op, .options = options};
+  Call call{.kind = CallKind::reduce_scatter,
+            .in = in,
+            .out = out,
+            .count = in.count(),
+            .op = op,
+            .options = options};
   check_views(call);
-  if (in.count() != times(out.count(), size_)) {
-    refuse(call, fmt::format("in must have {} x out's count for {} ranks", size_, size_));
-  }
-  check_overlap(call, in.data + offset_of_share(out, rank_), out.data);
+  check_whole(call, size_, "in", in, "out", out);
+  check_overlap(call, share_of(in, out.bytes(), rank_), out.data);
   return submit(call);
 }
 
 Pending Communicator::broadcast(TensorView data, int root, const CallOptions& options) {
-  Call call{.kind = CallKind::broadcast, .in = data, .out = data, .root = root, .options = options};
+  Call call{.kind = CallKind::broadcast,
+            .in = data,
+            .out = data,
+            .count = data.count(),
+            .root = root,
+            .options = options};
   check_views(call);
-  if (root < 0 || root >= size_) {
-    refuse(call, fmt::format("root {} is not a rank of a group of {}", root, size_));
+  check_rank(call, root, size_, "root");
+  return submit(call);
+}
+
+Pending Communicator::reduce(ConstTensorView in, TensorView out, ReduceOp op, int root,
+                             const CallOptions& options) {
+  Call call{.kind = CallKind::reduce,
+            .in = in,
+            .out = rank_ == root ? out : TensorView(nullptr, in.dtype, 1, 0),
+            .count = in.count(),
+            .op = op,
+            .root = root,
+            .options = options};
+  check_rank(call, root, size_, "root");
+  check_views(call);
+  if (rank_ == root && in.count() != out.count()) refuse(call, "in and out must have one count");
+  check_overlap(call, in.data, call.out.data);
+  return submit(call);
+}
+
+Pending Communicator::gather(ConstTensorView in, TensorView out, int root,
+                             const CallOptions& options) {
+  Call call{.kind = CallKind::gather,
+            .in = in,
+            .out = rank_ == root ? out : TensorView(nullptr, in.dtype, 1, 0),
+            .count = in.count(),
+            .root = root,
+            .options = options};
+  check_rank(call, root, size_, "root");
+  check_views(call);
+  if (rank_ == root) check_whole(call, size_, "out", out, "in", in);
+  check_overlap(call, in.data, share_of(call.out, in.bytes(), rank_));
+  return submit(call);
+}
+
+Pending Communicator::scatter(ConstTensorView in, TensorView out, int root,
+                              const CallOptions& options) {
+  Call call{.kind = CallKind::scatter,
+            .in = rank_ == root ? in : ConstTensorView(nullptr, out.dtype, 1, 0),
+            .out = out,
+            .count = out.count(),
+            .root = root,
+            .options = options};
+  check_rank(call, root, size_, "root");
+  check_views(call);
+  if (rank_ == root) check_whole(call, size_, "in", in, "out", out);
+  check_overlap(call, share_of(call.in, out.bytes(), rank_), out.data);
+  return submit(call);
+}
+
+Pending Communicator::all_to_all(ConstTensorView in, TensorView out, const CallOptions& options) {
+  Call call{
+      .kind = CallKind::all_to_all, .in = in, .out = out, .count = in.count(), .options = options};
+  check_views(call);
+  if (in.count() != out.count()) refuse(call, "in and out must have one count");
+  if (in.count() % size_ != 0) {
+    refuse(call, fmt::format("{} elements are no {} equal shares", in.count(), size_));
   }
+  if (size_ > 1 && overlap(in, out)) refuse(call, "in and out overlap");
   return submit(call);
 }
 
@@ -139,9 +179,10 @@ Pending Communicator::submit(Call& call) {
   }
   call.in = flat(call.in);
   call.out = flat(call.out);
-  call.sequence = sequences_[static_cast<std::size_t>(lane)]++;
-  const bool has_nothing_to_move = call.kind != CallKind::barrier && call.in.count() == 0;
-  return has_nothing_to_move ? Pending() : do_call(call);
+  if (call.kind != CallKind::send_receive) {
+    call.sequence = sequences_[static_cast<std::size_t>(lane)]++;
+  }
+  return is_empty(call) ? Pending() : do_call(call);
 }
 
 }  // namespace muster::collectives

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -49,8 +50,8 @@ class Pending {
 /// ranks that names both calls. Results are bitwise the same on every rank: contributions are
 /// combined in rank order in f32 and rounded once, whatever the size. `out` may be `in`, whole; in
 /// all_gather `in` may also be this rank's share of `out`, in reduce_scatter `out` this rank's
-/// share of `in`. Zero elements and any alignment of an element are ordinary. One thread at a time
-/// per lane.
+/// share of `in`; the same on the root of gather and scatter. all_to_all never works in place. Zero
+/// elements and any alignment of an element are ordinary. One thread at a time per lane.
 ///
 /// Errors: timeout and peer_lost leave the group unusable on this rank, as does a mismatch between
 /// ranks: later calls throw the same error. abort() so that the others stop waiting, then destroy
@@ -82,6 +83,49 @@ class Communicator {
                                        const CallOptions& options = {});
   /// data on every rank = data on `root`.
   [[nodiscard]] Pending broadcast(TensorView data, int root, const CallOptions& options = {});
+  /// out on `root` = op over ranks of in. Elsewhere out is not used and may be empty.
+  [[nodiscard]] Pending reduce(ConstTensorView in, TensorView out, ReduceOp op, int root,
+                               const CallOptions& options = {});
+  /// out on `root` = the concatenation over ranks of in. Elsewhere out may be empty.
+  [[nodiscard]] Pending gather(ConstTensorView in, TensorView out, int root,
+                               const CallOptions& options = {});
+  /// out = this rank's share of in on `root`. Elsewhere in may be empty.
+  [[nodiscard]] Pending scatter(ConstTensorView in, TensorView out, int root,
+                                const CallOptions& options = {});
+  /// Share r of out = share rank() of rank r's in; all shares have in.count() / size() elements.
+  [[nodiscard]] Pending all_to_all(ConstTensorView in, TensorView out,
+                                   const CallOptions& options = {});
+
+  // Shares of unequal sizes. Counts are in elements, [size], may be 0, and lie one after the other
+  // in rank order; the list must be the same on every rank, and live until the Pending is done.
+
+  /// As all_gather: rank r contributes counts[r] elements.
+  [[nodiscard]] Pending all_gather_v(ConstTensorView in, TensorView out,
+                                     std::span<const std::int64_t> counts,
+                                     const CallOptions& options = {});
+  /// As reduce_scatter: rank r gets counts[r] elements.
+  [[nodiscard]] Pending reduce_scatter_v(ConstTensorView in, TensorView out,
+                                         std::span<const std::int64_t> counts, ReduceOp op,
+                                         const CallOptions& options = {});
+  /// As all_to_all: in_counts[r] elements go to rank r, out_counts[r] come from it. These lists are
+  /// each rank's own; a pair of ranks that disagrees is a mismatch.
+  [[nodiscard]] Pending all_to_all_v(ConstTensorView in, TensorView out,
+                                     std::span<const std::int64_t> in_counts,
+                                     std::span<const std::int64_t> out_counts,
+                                     const CallOptions& options = {});
+
+  // Between two ranks. These take part in no sequence of the group's: they are matched in order per
+  // lane, sender and receiver, and only the two ranks need to call.
+
+  /// Sends `out` to rank `to` and receives `in` from rank `from`, both at once: a ring of ranks may
+  /// call this without anybody having to go first. Views may not overlap; a rank may be its own
+  /// partner only as both.
+  [[nodiscard]] Pending send_receive(ConstTensorView out, int to, TensorView in, int from,
+                                     const CallOptions& options = {});
+  /// The two halves alone. send may return before the receiver has come.
+  [[nodiscard]] Pending send(ConstTensorView data, int to, const CallOptions& options = {});
+  [[nodiscard]] Pending receive(TensorView data, int from, const CallOptions& options = {});
+
   /// Returns once every rank has come.
   void barrier(const CallOptions& options = {});
 

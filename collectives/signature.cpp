@@ -5,15 +5,11 @@
 namespace muster::collectives {
 namespace {
 
-bool has_op(CallKind kind) {
-  return kind == CallKind::all_reduce || kind == CallKind::reduce_scatter;
-}
-
 // The call with everything that can differ between two calls that look alike.
 std::string detailed(const Signature& signature) {
   std::string text = to_string(signature);
-  if (has_op(signature.kind())) text += fmt::format(" {}", to_string(signature.op()));
-  if (signature.kind() == CallKind::broadcast) text += fmt::format(" root {}", signature.root());
+  if (is_reduction(signature.kind())) text += fmt::format(" {}", to_string(signature.op()));
+  if (has_root(signature.kind())) text += fmt::format(" root {}", signature.root());
   return text;
 }
 

@@ -12,7 +12,7 @@ namespace muster::collectives {
 /// What all ranks must agree on about one call, in 16 bytes that travel with every message.
 ///
 ///   word  = kind (4 bits) | dtype (4) | op (4) | root (20) | sequence (32), lowest first
-///   count = elements of `in`
+///   count = Call::count
 ///
 /// The sequence is kept modulo 2^32: ranks are never further apart than a few calls.
 struct Signature {
@@ -26,7 +26,7 @@ struct Signature {
              static_cast<std::uint64_t>(call.op) << 8 |
              static_cast<std::uint64_t>(static_cast<std::uint32_t>(call.root) & 0xFFFFFU) << 12 |
              call.sequence << 32),
-        count(call.in.count()) {}
+        count(call.count) {}
 
   CallKind kind() const noexcept { return static_cast<CallKind>(word & 15U); }
   Dtype dtype() const noexcept { return static_cast<Dtype>(word >> 4 & 15U); }

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include "collectives/shm/algorithms.hpp"
 #include "collectives/shm/handshake.hpp"
 #include "collectives/shm/tuning.hpp"
@@ -20,6 +22,9 @@ void run(Lane& lane, const Call& call) {
     case CallKind::broadcast: return broadcast(lane, call);
     case CallKind::barrier:
     case CallKind::allocate: return barrier(lane);
+    default:
+      throw Error(ErrorCode::unsupported,
+                  fmt::format("the shm back end has no {}", to_string(call.kind)));
   }
 }
 

@@ -47,8 +47,10 @@ void SymmetricMemory::meet(Deadline deadline) {
 }
 
 void SymmetricMemory::open(std::size_t bytes, std::string_view what) {
-  Call call{.kind = CallKind::allocate, .sequence = sequence_++};
-  call.in = {nullptr, Dtype::u8, 1, static_cast<std::int64_t>(bytes)};
+  const Call call{.kind = CallKind::allocate,
+                  .in = {nullptr, Dtype::u8, 1, 0},
+                  .count = static_cast<std::int64_t>(bytes),
+                  .sequence = sequence_++};
   lane_.open(Signature(call), {.label = what});
 }
 

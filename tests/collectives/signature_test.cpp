@@ -13,6 +13,7 @@ Call call_of(CallKind kind, Dtype dtype, std::int64_t count) {
   Call call;
   call.kind = kind;
   call.in = {nullptr, dtype, 1, count};
+  call.count = count;
   return call;
 }
 

@@ -62,6 +62,7 @@ Call call_of(CallKind kind, std::vector<float>& data) {
   Call call;
   call.kind = kind;
   call.in = call.out = vector_view(data.data(), static_cast<std::int64_t>(data.size()));
+  call.count = call.in.count();
   return call;
 }
 
