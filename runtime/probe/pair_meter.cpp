@@ -1,0 +1,165 @@
+#include "runtime/probe/pair_meter.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <limits>
+
+namespace muster::runtime {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+constexpr int kPings = 16;
+constexpr std::int64_t kChunk = 64 * 1024;
+constexpr int kWindow = 8;         // chunks on their way
+constexpr int kMostChunks = 64;    // 4 MiB
+constexpr int kBurstChunks = 6;    // not timed
+constexpr double kStreamS = 0.06;  // of timed chunks
+constexpr double kShortS = 0.01;
+constexpr int kRepeats = 3;
+constexpr std::int64_t kExchange = 256 * 1024;
+constexpr double kExchangeS = 0.02;
+constexpr double kMostExchanges = 16.0;
+constexpr std::size_t kBytes = 2 * kExchange;
+
+constexpr double kTimeoutS = 30.0;
+const collectives::CallOptions kOptions{.label = "probe", .timeout_s = kTimeoutS};
+
+double seconds_between(Clock::time_point begin, Clock::time_point end) {
+  return std::chrono::duration<double>(end - begin).count();
+}
+
+template <typename T>
+void send(collectives::Communicator& group, const T& value, int to) {
+  group.send({reinterpret_cast<const std::byte*>(&value), Dtype::u8, 1, sizeof(T)}, to, kOptions)
+      .wait();
+}
+
+template <typename T>
+T receive(collectives::Communicator& group, int from) {
+  T value{};
+  group.receive({reinterpret_cast<std::byte*>(&value), Dtype::u8, 1, sizeof(T)}, from, kOptions)
+      .wait();
+  return value;
+}
+
+}  // namespace
+
+PairMeter::PairMeter(collectives::Communicator& group, MemorySource& memory)
+    : group_(group), memory_(memory.allocate(kBytes, "the pair probe")) {}
+
+PairTimes PairMeter::measure(int partner) {
+  const bool leads = group_.rank() < partner;
+  PairTimes times;
+  times.latency_s = share(partner, ping(partner), leads);
+  const double first = leads ? stream_out(partner) : stream_in(partner);
+  const double second = leads ? stream_in(partner) : stream_out(partner);
+  times.out_bytes_per_s = leads ? first : second;
+  times.in_bytes_per_s = leads ? second : first;
+  const double both = exchange(partner, std::min(times.out_bytes_per_s, times.in_bytes_per_s));
+  const double other = share(partner, both, leads);
+  times.both_bytes_per_s = std::min(other, share(partner, both, !leads));
+  return times;
+}
+
+// The value of the one whose it is, on both.
+double PairMeter::share(int partner, double value, bool is_mine) {
+  if (!is_mine) return receive<double>(group_, partner);
+  send(group_, value, partner);
+  return value;
+}
+
+double PairMeter::ping(int partner) {
+  double least = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kPings; ++i) {
+    if (group_.rank() > partner) {
+      send(group_, receive<std::int64_t>(group_, partner), partner);
+      continue;
+    }
+    const Clock::time_point begin = Clock::now();
+    send(group_, std::int64_t{i}, partner);
+    receive<std::int64_t>(group_, partner);
+    least = std::min(least, seconds_between(begin, Clock::now()));
+  }
+  return least / 2.0;
+}
+
+// The receiver measures, and says whether the stream is to be repeated: 1 or 0.
+double PairMeter::stream_out(int partner) {
+  double best = 0.0;
+  for (int i = 0; i < kRepeats; ++i) {
+    best = std::max(best, send_stream(partner));
+    if (receive<std::int64_t>(group_, partner) == 0) break;
+  }
+  return best;
+}
+
+double PairMeter::stream_in(int partner) {
+  double best = 0.0;
+  for (int i = 0; i < kRepeats; ++i) {
+    const double rate = receive_stream(partner);
+    best = std::max(best, rate);
+    const bool is_short = (kMostChunks - kBurstChunks) * kChunk < kShortS * rate;
+    send(group_, std::int64_t{is_short ? 1 : 0}, partner);
+    if (!is_short) break;
+  }
+  return best;
+}
+
+double PairMeter::send_stream(int partner) {
+  const ConstTensorView chunk(memory_.data(), Dtype::u8, 1, kChunk);
+  int sent = 0;
+  int answered = 0;
+  bool is_over = false;
+  while (sent < kMostChunks && !is_over) {
+    if (sent >= kWindow) {
+      is_over = receive<std::int64_t>(group_, partner) != 0;
+      ++answered;
+      if (is_over) break;
+    }
+    group_.send(chunk, partner, kOptions).wait();
+    ++sent;
+  }
+  for (; answered < sent; ++answered) receive<std::int64_t>(group_, partner);
+  return receive<double>(group_, partner);
+}
+
+double PairMeter::receive_stream(int partner) {
+  const TensorView chunk(memory_.data(), Dtype::u8, 1, kChunk);
+  Clock::time_point begin;
+  Clock::time_point end;
+  int timed = 0;
+  int expected = kMostChunks;  // until the answer that ends the stream: then a window more
+  for (int i = 0; i < expected; ++i) {
+    group_.receive(chunk, partner, kOptions).wait();
+    const Clock::time_point now = Clock::now();
+    const bool is_over = expected < kMostChunks;
+    if (i + 1 == kBurstChunks) begin = now;
+    if (i >= kBurstChunks && !is_over) {
+      end = now;
+      ++timed;
+      if (seconds_between(begin, end) > kStreamS) expected = std::min(kMostChunks, i + kWindow);
+    }
+    send(group_, std::int64_t{expected < kMostChunks ? 1 : 0}, partner);
+  }
+  const double rate = static_cast<double>(timed * kChunk) / seconds_between(begin, end);
+  send(group_, rate, partner);
+  return rate;
+}
+
+double PairMeter::exchange(int partner, double bytes_per_s) {
+  const ConstTensorView out(memory_.data(), Dtype::u8, 1, kExchange);
+  const TensorView in(memory_.data() + kExchange, Dtype::u8, 1, kExchange);
+  const double fitting = kExchangeS * bytes_per_s / static_cast<double>(kExchange);
+  const auto count = static_cast<int>(std::clamp(fitting, 2.0, kMostExchanges));
+  // The first is not timed: it lets a burst pass, and both begin the second together.
+  group_.send_receive(out, partner, in, partner, kOptions).wait();
+  const Clock::time_point begin = Clock::now();
+  for (int i = 0; i < count; ++i) {
+    group_.send_receive(out, partner, in, partner, kOptions).wait();
+  }
+  return static_cast<double>(count * kExchange) / seconds_between(begin, Clock::now());
+}
+
+}  // namespace muster::runtime
