@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "runtime/probe/level_fit.hpp"
@@ -113,13 +114,12 @@ class Survey {
   }
 
   void keep_best(const HostPair& pair) {
-    const auto known =
-        std::find_if(cluster_.pairs.begin(), cluster_.pairs.end(),
-                     [&](const HostPair& other) { return other.a == pair.a && other.b == pair.b; });
-    if (known == cluster_.pairs.end()) {
+    const auto [place, is_new] = index_.emplace(std::pair(pair.a, pair.b), cluster_.pairs.size());
+    if (is_new) {
       cluster_.pairs.push_back(pair);
       return;
     }
+    HostPair* const known = &cluster_.pairs[place->second];
     known->latency_s = std::min(known->latency_s, pair.latency_s);
     known->ab_bytes_per_s = std::max(known->ab_bytes_per_s, pair.ab_bytes_per_s);
     known->ba_bytes_per_s = std::max(known->ba_bytes_per_s, pair.ba_bytes_per_s);
@@ -139,6 +139,7 @@ class Survey {
   std::span<const RankPlace> places_;
   std::vector<int> leaders_;  // [hosts] the first rank of each
   Cluster cluster_;
+  std::map<std::pair<int, int>, std::size_t> index_;  // of a pair in cluster_.pairs
 };
 
 }  // namespace
