@@ -1,13 +1,13 @@
 #include "launcher/options.hpp"
 
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
+#include "launcher/number.hpp"
 #include "runtime/config/names.hpp"
 
 namespace muster::launcher {
@@ -16,7 +16,7 @@ namespace {
 using runtime::nearest;
 using runtime::quote;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kExamples = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kExamples = {{
     {"muster",
      "Example: muster train job.toml -n 2\n"
      "         trains the model that job.toml describes on two ranks of this machine\n"},
@@ -26,6 +26,10 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kExamples
     {"generate",
      "Example: muster generate --checkpoint out --prompt \"Once upon a time\" --tokens 100\n"},
     {"plan", "Example: muster plan job.toml -n 2 --show-config\n"},
+    {"bench",
+     "Example: muster bench all_reduce --ranks 2 -b 8 -e 64M -f 2\n"
+     "         measures all_reduce from 8 B to 64 MiB between two ranks of this machine\n"
+     "         muster bench compare before.json after.json\n"},
 }};
 
 /// Help whose first lines are an example.
@@ -52,6 +56,7 @@ struct Typed {
   TrainCommand train;
   GenerateCommand generate;
   PlanCommand plan;
+  BenchLine bench;
 };
 
 void add_job_options(CLI::App& app, std::string& job, std::vector<std::string>& settings,
@@ -103,19 +108,6 @@ void add_plan(CLI::App& app, Typed& typed) {
   plan.add_flag("--show-config", typed.plan.show_config, "every key of the job with its value");
 }
 
-/// Reads all of `text` as a number from `least` to `most`.
-template <typename Number>
-Number read_number(std::string_view option, std::string_view text, Number least, Number most) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  if (!is_number || !(number >= least && number <= most)) {
-    throw Error(ErrorCode::config,
-                fmt::format("{} {}: allowed is {} to {}", option, quote(text), least, most));
-  }
-  return number;
-}
-
 LogLevel read_log_level(std::string_view text) {
   if (text == "debug") return LogLevel::debug;
   if (text == "info") return LogLevel::info;
@@ -126,6 +118,10 @@ LogLevel read_log_level(std::string_view text) {
 }
 
 Command read_values(const CLI::App& chosen, Typed& typed) {
+  if (chosen.get_name() == "bench") {
+    if (typed.bench.is_comparison()) return typed.bench.compare_command();
+    return typed.bench.bench_command();
+  }
   const std::optional<int> ranks = typed.ranks.empty()
                                        ? std::optional<int>()
                                        : read_number<int>("-n", typed.ranks, 1, kMaxRanks);
@@ -216,6 +212,7 @@ Command parse_command(std::span<const std::string> arguments, std::string_view v
   add_train(app, typed);
   add_generate(app, typed);
   add_plan(app, typed);
+  typed.bench.add_to(app);
   for (CLI::App* command : app.get_subcommands(nullptr)) command->allow_extras();
   check_command(app, arguments);
   try {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/base/log.hpp"
+#include "launcher/bench_options.hpp"
 #include "runtime/train/run.hpp"
 
 namespace muster::launcher {
@@ -40,13 +41,14 @@ struct PlanCommand {
   bool show_config = false;
 };
 
-using Command = std::variant<ShowText, TrainCommand, GenerateCommand, PlanCommand>;
+using Command = std::variant<ShowText, TrainCommand, GenerateCommand, PlanCommand, BenchCommand,
+                             CompareCommand>;
 
 /// Reads a command line without the program's name. `version`: what --version prints. Both programs
 /// understand the same command lines, so that muster can hand its own to muster-rank as it is.
 ///
 /// Error(config) names what is wrong: an unknown command or option with the nearest known one, a
-/// missing or malformed value with the limit.
+/// missing or malformed value with the limit. `bench` has errors of its own: see BenchLine.
 Command parse_command(std::span<const std::string> arguments, std::string_view version);
 
 }  // namespace muster::launcher

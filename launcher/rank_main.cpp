@@ -11,6 +11,9 @@
 #include "kernels/base/error.hpp"
 #include "launcher/options.hpp"
 #include "launcher/rank_session.hpp"
+#include "runtime/bench/bench_environment.hpp"
+#include "runtime/bench/exit_codes.hpp"
+#include "runtime/bench/run_bench.hpp"
 #include "runtime/config/job.hpp"
 #include "runtime/control/exit_codes.hpp"
 #include "runtime/train/run.hpp"
@@ -22,6 +25,7 @@ namespace {
 /// What a rank does for each command; muster-rank takes the same command lines as muster.
 struct RunRank {
   RankSession& session;
+  const std::vector<std::string>& arguments;
 
   int operator()(const ShowText& command) const {
     std::fputs(command.text.c_str(), stdout);
@@ -48,6 +52,23 @@ struct RunRank {
                               .show_config = command.show_config},
                              *session.reporter(1));
   }
+  int operator()(const BenchCommand& command) const {
+    session.use_exit_codes(runtime::bench_exit_code_of);
+    const runtime::Identity& identity = session.identify(LogLevel::info);
+    runtime::BenchOptions options = command.options;
+    options.least_bandwidth = runtime::least_bandwidth_of(runtime::Environment::current());
+    options.arguments = {"muster"};
+    options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
+    runtime::World world = runtime::join_world(
+        identity, {.build_id = collectives::build_id(), .timeout_s = options.timeout_s});
+    const int code = runtime::run_bench(world, options, collectives::build_id(),
+                                        *session.reporter(1), session.stop());
+    runtime::leave_world(world, options.timeout_s);
+    return code;
+  }
+  int operator()(const CompareCommand&) const {
+    throw Error(ErrorCode::config, "compare is a command of muster, not of a rank");
+  }
 };
 
 int run(const std::vector<std::string>& arguments) {
@@ -55,7 +76,7 @@ int run(const std::vector<std::string>& arguments) {
     RankSession session;
     return session.run([&] {
       const std::string version = fmt::format("muster-rank {}", collectives::build_id());
-      return std::visit(RunRank{session}, parse_command(arguments, version));
+      return std::visit(RunRank{session, arguments}, parse_command(arguments, version));
     });
   } catch (const Error& error) {
     fmt::print(stderr, "muster: {}\n", error.what());

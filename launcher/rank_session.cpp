@@ -10,7 +10,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "kernels/base/error.hpp"
 #include "runtime/control/exit_codes.hpp"
 #include "runtime/control/reporters.hpp"
 
@@ -53,7 +52,7 @@ std::int64_t monotonic_ns() {
 
 }  // namespace
 
-RankSession::RankSession() {
+RankSession::RankSession() : code_of_(runtime::exit_code_of) {
   collectives::Fd socket = runtime::take_control_socket();
   if (!socket.is_open()) return;
   link_ = std::make_unique<runtime::LauncherLink>(
@@ -101,7 +100,7 @@ int RankSession::fail(ErrorCode code, const std::string& cause) {
         identity_.is_single() ? "muster" : fmt::format("rank {}", identity_.rank);
     fmt::print(stderr, "{}: {}\n", who, cause);
   }
-  return runtime::exit_code_of(code);
+  return code_of_(code);
 }
 
 }  // namespace muster::launcher

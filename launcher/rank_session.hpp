@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "runtime/control/launcher_link.hpp"
 #include "runtime/control/reporter.hpp"
@@ -33,6 +34,10 @@ class RankSession {
   /// Reports through the launcher if there is one, else to standard output.
   std::unique_ptr<runtime::Reporter> reporter(std::int64_t interval);
 
+  /// From now on errors end this process with what `code_of` says instead of
+  /// runtime::exit_code_of().
+  void use_exit_codes(int (*code_of)(ErrorCode)) noexcept { code_of_ = code_of; }
+
   /// Runs the body of a rank and returns the code the process should end with. An error is told to
   /// the launcher, which prints it once, or printed to standard error when there is none.
   int run(const std::function<int()>& body);
@@ -40,6 +45,7 @@ class RankSession {
  private:
   int fail(ErrorCode code, const std::string& cause);
 
+  int (*code_of_)(ErrorCode);
   runtime::Identity identity_;
   std::unique_ptr<runtime::LauncherLink> link_;
 };
