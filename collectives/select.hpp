@@ -6,16 +6,13 @@
 #include <string_view>
 
 #include "collectives/call.hpp"
+#include "collectives/link_profile.hpp"
 
 namespace muster::collectives {
 
-/// What one link does: a message of b bytes takes alpha_s + b * beta_s_per_byte, and to combine b
-/// bytes of one vector with another takes b * gamma_s_per_byte.
-struct LinkProfile {
-  double alpha_s = 30e-6;
-  double beta_s_per_byte = 1.0 / 1.1e9;
-  double gamma_s_per_byte = 1.0 / 10e9;
-};
+namespace algorithms {
+struct Algorithm;
+}
 
 /// Which algorithm does a call: the cheapest by the cost formulas of collectives/algorithms, unless
 /// one was named for the kind. All ranks of a group need equal tables.
@@ -31,13 +28,13 @@ class AlgorithmTable {
   explicit AlgorithmTable(const LinkProfile& profile) : profile_(profile) {}
 
   /// Names algorithms: "all_reduce=ring;broadcast=binomial", or "ring" for every kind that has one
-  /// of that name; "" changes nothing, "auto" takes names back. The *_v kinds follow all_gather,
-  /// reduce_scatter and all_to_all unless named themselves. Error(config) names what exists.
+  /// of that name; "" changes nothing, and "auto" in place of a name takes one back. Error(config)
+  /// names what exists.
   void use(std::string_view text);
 
   /// `bytes` is the whole vector of the call: of all ranks together in all_gather, reduce_scatter,
-  /// gather, scatter and all_to_all.
-  std::string_view choose(CallKind kind, std::size_t bytes, int size) const;
+  /// gather, scatter and all_to_all. Barriers have none, and messages between two ranks their own.
+  const algorithms::Algorithm& choose(CallKind kind, std::size_t bytes, int size) const;
 
   const LinkProfile& profile() const noexcept { return profile_; }
 
@@ -46,13 +43,13 @@ class AlgorithmTable {
   /// The inverse. Error(config) for anything else.
   static AlgorithmTable parse(std::string_view text);
 
-  bool operator==(const AlgorithmTable& other) const;
+  bool operator==(const AlgorithmTable&) const = default;
 
  private:
-  void use_entry(std::string_view kind, std::string_view name);
+  void use_for_all(std::string_view name);
 
   LinkProfile profile_;
-  std::map<CallKind, std::string_view> named_;  // views of the names in the list of algorithms
+  std::map<CallKind, const algorithms::Algorithm*> named_;  // entries of the list
 };
 
 }  // namespace muster::collectives

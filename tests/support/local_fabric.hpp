@@ -1,28 +1,14 @@
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
 
 #include "collectives/transport/transport.hpp"
+#include "tests/support/local_hub.hpp"
 
 namespace muster::collectives {
-
-/// How every message of a LocalNetwork travels.
-struct LocalLink {
-  double delay_s = 0.0;
-  double bytes_per_s = 0.0;  // per sender and receiver; 0: no limit
-};
-
-/// What a rank has sent so far, on all lanes.
-struct Traffic {
-  std::int64_t messages = 0;
-  std::int64_t bytes = 0;
-
-  bool operator==(const Traffic&) const = default;
-};
 
 /// Connects ranks that are threads of one process: a whole network in memory, with the faults a
 /// test asks for. A message moves when both ends have posted it, never before, so that an algorithm
@@ -46,11 +32,7 @@ class LocalNetwork {
   Traffic sent_by(int rank) const;
 
  private:
-  class Hub;
-  class End;
-  class Wire;
-
-  std::shared_ptr<Hub> hub_;
+  std::shared_ptr<LocalHub> hub_;
 };
 
 }  // namespace muster::collectives
