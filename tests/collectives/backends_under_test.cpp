@@ -6,7 +6,9 @@
 
 #include "collectives/backends.hpp"
 #include "collectives/shm/shm_communicator.hpp"
+#include "collectives/transport/transport_communicator.hpp"
 #include "tests/collectives/rank_threads.hpp"
+#include "tests/support/local_fabric.hpp"
 #include "tests/support/memory_store.hpp"
 
 namespace muster::collectives {
@@ -65,10 +67,26 @@ BackendUnderTest shm_in_one_mapping() {
           .largest_count = 100003};
 }
 
+// All collectives over messages, between threads.
+BackendUnderTest fabric_in_memory() {
+  const auto make_group = [](int ranks, int cores_per_rank) -> MakeRank {
+    const auto network = std::make_shared<LocalNetwork>("test", ranks);
+    return [=](int rank, kernels::Device& device) -> std::unique_ptr<Communicator> {
+      GroupSpec group;
+      group.name = "test";
+      group.rank = rank;
+      group.size = ranks;
+      group.cores_per_rank = cores_per_rank;
+      return std::make_unique<TransportCommunicator>(group, network->open(rank), device);
+    };
+  };
+  return {.name = "fabric", .make_group = make_group, .largest_count = 100003};
+}
+
 }  // namespace
 
 std::vector<BackendUnderTest> all_backends() {
-  return {by_name("self"), by_name("shm"), shm_in_one_mapping()};
+  return {by_name("self"), by_name("shm"), shm_in_one_mapping(), fabric_in_memory()};
 }
 
 std::vector<BackendUnderTest> backends_of_many() {
