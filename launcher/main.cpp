@@ -12,6 +12,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "launcher/commands/bench.hpp"
+#include "launcher/commands/probe.hpp"
 #include "launcher/commands/train.hpp"
 #include "launcher/options.hpp"
 #include "launcher/rank_program.hpp"
@@ -46,6 +47,10 @@ struct Run {
   int operator()(const BenchCommand& command) const {
     start_log("launcher", LogLevel::info);
     return run_bench_command(command, arguments);
+  }
+  int operator()(const ProbeCommand& command) const {
+    start_log("launcher", LogLevel::info);
+    return run_probe_command(command, arguments);
   }
   int operator()(const CompareCommand& command) const { return run_compare_command(command); }
 };

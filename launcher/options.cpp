@@ -16,7 +16,7 @@ namespace {
 using runtime::nearest;
 using runtime::quote;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kExamples = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kExamples = {{
     {"muster",
      "Example: muster train job.toml -n 2\n"
      "         trains the model that job.toml describes on two ranks of this machine\n"},
@@ -30,6 +30,9 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 5> kExamples
      "Example: muster bench all_reduce --ranks 2 -b 8 -e 64M -f 2\n"
      "         measures all_reduce from 8 B to 64 MiB between two ranks of this machine\n"
      "         muster bench compare before.json after.json\n"},
+    {"probe",
+     "Example: muster probe --ranks 2 --html links.html\n"
+     "         mpirun -n 8 muster probe\n"},
 }};
 
 /// Help whose first lines are an example.
@@ -57,6 +60,7 @@ struct Typed {
   GenerateCommand generate;
   PlanCommand plan;
   BenchLine bench;
+  ProbeLine probe;
 };
 
 void add_job_options(CLI::App& app, std::string& job, std::vector<std::string>& settings,
@@ -122,6 +126,7 @@ Command read_values(const CLI::App& chosen, Typed& typed) {
     if (typed.bench.is_comparison()) return typed.bench.compare_command();
     return typed.bench.bench_command();
   }
+  if (chosen.get_name() == "probe") return typed.probe.command();
   const std::optional<int> ranks = typed.ranks.empty()
                                        ? std::optional<int>()
                                        : read_number<int>("-n", typed.ranks, 1, kMaxRanks);
@@ -213,6 +218,7 @@ Command parse_command(std::span<const std::string> arguments, std::string_view v
   add_generate(app, typed);
   add_plan(app, typed);
   typed.bench.add_to(app);
+  typed.probe.add_to(app);
   for (CLI::App* command : app.get_subcommands(nullptr)) command->allow_extras();
   check_command(app, arguments);
   try {

@@ -9,6 +9,7 @@
 
 #include "kernels/base/log.hpp"
 #include "launcher/bench_options.hpp"
+#include "launcher/probe_options.hpp"
 #include "runtime/train/run.hpp"
 
 namespace muster::launcher {
@@ -42,7 +43,7 @@ struct PlanCommand {
 };
 
 using Command = std::variant<ShowText, TrainCommand, GenerateCommand, PlanCommand, BenchCommand,
-                             CompareCommand>;
+                             CompareCommand, ProbeCommand>;
 
 /// Reads a command line without the program's name. `version`: what --version prints. Both programs
 /// understand the same command lines, so that muster can hand its own to muster-rank as it is.

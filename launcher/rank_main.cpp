@@ -16,6 +16,7 @@
 #include "runtime/bench/run_bench.hpp"
 #include "runtime/config/job.hpp"
 #include "runtime/control/exit_codes.hpp"
+#include "runtime/probe/run_probe.hpp"
 #include "runtime/train/run.hpp"
 #include "runtime/world/join.hpp"
 
@@ -64,6 +65,15 @@ struct RunRank {
     const int code = runtime::run_bench(world, options, collectives::build_id(),
                                         *session.reporter(1), session.stop());
     runtime::leave_world(world, options.timeout_s);
+    return code;
+  }
+  int operator()(const ProbeCommand& command) const {
+    const runtime::Identity& identity = session.identify(LogLevel::info);
+    const double timeout_s = command.options.timeout_s;
+    runtime::World world = runtime::join_world(
+        identity, {.build_id = collectives::build_id(), .timeout_s = timeout_s});
+    const int code = runtime::run_probe(world, command.options, *session.reporter(1));
+    runtime::leave_world(world, timeout_s);
     return code;
   }
   int operator()(const CompareCommand&) const {

@@ -22,9 +22,9 @@
 #include "runtime/bench/measure.hpp"
 #include "runtime/bench/osu_report.hpp"
 #include "runtime/bench/pairs.hpp"
-#include "runtime/bench/report_file.hpp"
 #include "runtime/bench/text_report.hpp"
 #include "runtime/control/exit_codes.hpp"
+#include "runtime/control/report_file.hpp"
 #include "runtime/world/cores.hpp"
 
 namespace muster::runtime {
@@ -241,9 +241,10 @@ void Run::finish() {
   say(text_additions(report_));
   const BenchSummary summary = summarize(report_.rows, options_.least_bandwidth);
   if (is_chief() && !summary.is_bandwidth_enough) {
-    log_error(fmt::format("average bus bandwidth {:g} GB/s is below nine tenths of the {:g} GB/s "
-                          "that NCCL_TESTS_MIN_BW demands",
-                          summary.bandwidth, options_.least_bandwidth));
+    log_error(
+        fmt::format("average bus bandwidth {:g} GB/s is below nine tenths of the {:g} GB/s "
+                    "that NCCL_TESTS_MIN_BW demands",
+                    summary.bandwidth, options_.least_bandwidth));
   }
   if (files_) files_->write(report_);
   group_->barrier({.timeout_s = options_.timeout_s});

@@ -20,8 +20,8 @@ std::map<std::string, std::string> parse_racks(std::string_view text, const std:
     if (!(words >> host) || host.front() == '#') continue;
     words >> rack;
     if (rack.empty() || words >> more) {
-      throw Error(ErrorCode::config, fmt::format("{}:{}: \"{}\" is not HOST RACK, two words", file,
-                                                 number, line));
+      throw Error(ErrorCode::config,
+                  fmt::format("{}:{}: \"{}\" is not HOST RACK, two words", file, number, line));
     }
     if (!racks.emplace(host, rack).second) {
       throw Error(ErrorCode::config,

@@ -13,14 +13,15 @@
 #include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
 #include "runtime/config/file.hpp"
+#include "runtime/control/report_file.hpp"
 #include "runtime/probe/cluster_file.hpp"
 #include "runtime/probe/cluster_report.hpp"
 #include "runtime/probe/heat_map.hpp"
 #include "runtime/probe/links.hpp"
 #include "runtime/probe/racks.hpp"
-#include "runtime/probe/report_file.hpp"
 #include "runtime/probe/survey.hpp"
 #include "runtime/world/cores.hpp"
+#include "runtime/world/group.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -89,8 +90,8 @@ class Run {
 
   int run() {
     const Clock::time_point begin = Clock::now();
-    const Cluster cluster = survey(*world_group_, local_group_.get(), places_.of_rank,
-                                   places_.hosts);
+    const Cluster cluster =
+        survey(*world_group_, local_group_.get(), places_.of_rank, places_.hosts);
     const LinkProfile links = measure_links(*world_group_, kLargestAllReduce, kAllReduceBudgetS);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!is_chief()) return 0;

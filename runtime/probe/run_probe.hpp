@@ -9,11 +9,11 @@ namespace muster::runtime {
 
 /// What `muster probe` is asked for. Empty paths: nothing is written there.
 struct ProbeOptions {
-  std::string backend = "auto";         // between the ranks
-  std::string out = "cluster.toml";     // cluster_to_toml()
-  std::string html;                     // cluster_html()
-  std::string racks;                    // a file of lines "HOST RACK"
-  double timeout_s = 60.0;              // of any one meeting of the ranks
+  std::string backend = "auto";      // between the ranks
+  std::string out = "cluster.toml";  // cluster_to_toml()
+  std::string html;                  // cluster_html()
+  std::string racks;                 // a file of lines "HOST RACK"
+  double timeout_s = 60.0;           // of any one meeting of the ranks
 };
 
 /// Measures the links between the ranks of the world, and small all_reduces of all of them; rank 0

@@ -1,4 +1,4 @@
-#include "runtime/bench/report_file.hpp"
+#include "runtime/control/report_file.hpp"
 
 #include <cerrno>
 
