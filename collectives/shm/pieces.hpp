@@ -48,7 +48,8 @@ class Chunks {
   std::uint64_t first_;
 };
 
-/// Where a rank's views begin in its segment, as it tells the others; kPrivate when elsewhere.
+/// Where a rank's views begin in its segment, as it tells the others; kPrivate when elsewhere. A
+/// view without elements is nowhere and everywhere: it counts as symmetric, and nobody reads it.
 struct Places {
   static constexpr std::uint64_t kPrivate = ~std::uint64_t{0};
 
@@ -60,9 +61,11 @@ Places places_of(const Group& group, const Call& call) noexcept;
 
 /// Tells the others where this rank's views are, and meets them.
 void meet_with_places(Lane& lane, const Call& call);
-/// After that: do all inputs lie in symmetric memory, and where does that of `rank` begin?
+/// After that: do all views lie in symmetric memory, and where does that of `rank` begin?
 bool all_inputs_are_symmetric(const Lane& lane) noexcept;
+bool all_outputs_are_symmetric(const Lane& lane) noexcept;
 const std::byte* input_of(const Lane& lane, int rank) noexcept;
+std::byte* output_of(const Lane& lane, int rank) noexcept;
 
 /// Element `index` of a vector that begins at `data`.
 template <typename Byte>

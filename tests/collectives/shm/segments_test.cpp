@@ -30,9 +30,9 @@ TEST(Segments, ShowAllMappingsOfAFileTheSameBytes) {
   segments.map(0, file);
   segments.map(1, file);
 
-  segments.base(0)[kHeapOffset] = std::byte{42};
+  segments.base(0)[heap_begin(2)] = std::byte{42};
 
-  EXPECT_EQ(segments.base(1)[kHeapOffset], std::byte{42});
+  EXPECT_EQ(segments.base(1)[heap_begin(2)], std::byte{42});
 }
 
 TEST(Segments, RefuseAFileThatIsTooShort) {
