@@ -42,6 +42,7 @@ class Conformance : public testing::TestWithParam<ConformanceCase> {
   static constexpr std::array kOps = {ReduceOp::sum, ReduceOp::avg, ReduceOp::max, ReduceOp::min,
                                       ReduceOp::prod};
   static constexpr std::int64_t kHugeCount = 10556587;
+  static constexpr std::int64_t kMiddleCount = 100003;
 
   const BackendUnderTest& backend() const { return std::get<0>(GetParam()); }
   int ranks() const { return std::get<1>(GetParam()); }
@@ -92,8 +93,10 @@ class Conformance : public testing::TestWithParam<ConformanceCase> {
     const bool is_chosen =
         op == ReduceOp::sum && (dtype == Dtype::f32 || dtype == Dtype::bf16 || dtype == Dtype::i8);
     std::vector<std::int64_t> counts = {0, 1, 2, 3, 7, 17, 31, 1023, 4095, 4097};
-    if (ranks() > 4 && !is_big()) counts = {1, 17, 1023, 4097};
-    if (is_big() || (is_chosen && ranks() <= 4)) counts.push_back(backend().largest_count);
+    const bool is_large_group = ranks() > 4 && !is_big();
+    if (is_large_group) counts = {1, 17, 1023, 4097};
+    if (is_large_group && is_chosen) counts.push_back(kMiddleCount);
+    if (is_big() || (is_chosen && !is_large_group)) counts.push_back(backend().largest_count);
     if (is_chosen && has_huge_count()) counts.push_back(kHugeCount);
     for (const std::int64_t count : counts) {
       const int root = static_cast<int>(shapes.size()) % ranks();

@@ -69,5 +69,9 @@ TEST(Segments, SayWhatToDoWhereThereIsNoAddressSpace) {
   EXPECT_THAT(reserve_with_room_for(std::size_t{200} << 20), HasSubstr("ulimit -v"));
 }
 
+TEST(Segments, TheLargestGroupHasRoomForItsRingsAndAHeap) {
+  EXPECT_GT(Segments::reserve(1024, std::size_t{1} << 40).bytes(), heap_begin(1024));
+}
+
 }  // namespace
 }  // namespace muster::collectives::shm
