@@ -15,10 +15,13 @@ namespace muster::collectives::shm {
 ///   small, one-shot       each copies its input to staging, each reduces all     1 sync
 ///   symmetric, push       rank j reduces slice j of the n inputs and writes it
 ///                         to the n outputs: 2S bytes moved per rank, no copies   2 syncs
-///   private, staged       the same by way of staging, in chunks (StagedAllReduce)
+///   private, staged       the same by way of staging, in chunks (StagedReduction)
 void all_reduce(Lane& lane, const Call& call);
 /// By the same paths, but only the root's output is written: every rank still reduces its slice.
 void reduce(Lane& lane, const Call& call);
+
+/// In all that follows, up to kSmallBytes each rank copies what the others need to its arrive line
+/// or staging before it comes, and is done after one sync.
 
 /// Symmetric inputs: each rank copies the n shares from where they are, S read + S written.
 /// Symmetric outputs: each writes its share to where it belongs, as many. Else through staging, in

@@ -15,6 +15,7 @@ class Gather {
         is_streaming_(call.in.bytes() * static_cast<std::size_t>(lane.size()) > kStreamingBytes) {}
 
   void run() {
+    if (call_.in.bytes() <= kSmallBytes) return small();
     meet_with_places(lane_, call_);
     if (is_root_) place(call_.out.data, lane_.rank(), call_.in.data);
     if (lane_.payload_as<Places>(call_.root).out != Places::kPrivate) {
@@ -32,6 +33,14 @@ class Gather {
   }
   void place(std::byte* out, int rank, const std::byte* data) {
     copy(lane_, share_of(out, rank), data, call_.in.bytes(), is_streaming_);
+  }
+
+  void small() {
+    meet_with_data(lane_, call_.in.data, is_root_ ? 0 : call_.in.bytes());
+    for (int rank = 0; is_root_ && rank < lane_.size(); ++rank) {
+      const bool is_mine = rank == lane_.rank();
+      place(call_.out.data, rank, is_mine ? call_.in.data : data_of(lane_, rank, call_.in.bytes()));
+    }
   }
 
   // Only the root's memory is written, so only the root waits for the others to be done.

@@ -47,6 +47,18 @@ std::byte* output_of(const Lane& lane, int rank) noexcept {
   return lane.group().segments.base(rank) + lane.payload_as<Places>(rank).out;
 }
 
+void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes) {
+  std::byte* const to =
+      bytes <= kInlineBytes ? lane.payload().data() : lane.one_shot_slot(lane.rank());
+  if (bytes > 0) std::memcpy(to, data, bytes);
+  lane.arrive();
+  lane.meet();
+}
+
+const std::byte* data_of(const Lane& lane, int rank, std::size_t bytes) noexcept {
+  return bytes <= kInlineBytes ? lane.payload(rank).data() : lane.one_shot_slot(rank);
+}
+
 void copy(Lane& lane, std::byte* dst, const std::byte* src, std::size_t bytes, bool streaming) {
   if (dst == src || bytes == 0) return;
   if (bytes <= kPlainCopy) {

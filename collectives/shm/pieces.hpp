@@ -67,6 +67,14 @@ bool all_outputs_are_symmetric(const Lane& lane) noexcept;
 const std::byte* input_of(const Lane& lane, int rank) noexcept;
 std::byte* output_of(const Lane& lane, int rank) noexcept;
 
+/// Up to here copying twice costs less than a second sync.
+inline constexpr std::size_t kSmallBytes = 8 * kKiB;
+
+/// Shows the others `bytes` at `data`, no more than kSmallBytes, and meets them.
+void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes);
+/// After that: what `rank` shows, when all show that many bytes.
+const std::byte* data_of(const Lane& lane, int rank, std::size_t bytes) noexcept;
+
 /// Element `index` of a vector that begins at `data`.
 template <typename Byte>
 Byte* element(Byte* data, Dtype dtype, std::int64_t index) noexcept {

@@ -22,6 +22,19 @@ void pull(Lane& lane, const Call& call, const Piece& share) {
   lane.leave();
 }
 
+void small(Lane& lane, const Call& call) {
+  const std::size_t bytes = call.in.bytes();
+  const std::int64_t share = call.out.count();
+  meet_with_data(lane, call.in.data, bytes);
+  for (int rank = 0; rank < lane.size(); ++rank) {
+    const std::byte* const data = rank == lane.rank() ? call.in.data : data_of(lane, rank, bytes);
+    lane.sources()[static_cast<std::size_t>(rank)] = {
+        element(data, call.in.dtype, share * lane.rank()), call.in.dtype, 1, share};
+  }
+  kernels::reduce(lane.device(),
+                  {.destinations = {&call.out, 1}, .sources = lane.sources(), .op = call.op});
+}
+
 // By way of staging: a slot holds one piece of the share of every rank.
 class Staged {
  public:
@@ -91,6 +104,7 @@ void run(Lane& lane, const Call& call, const Shares& shares) {
 }  // namespace
 
 void reduce_scatter(Lane& lane, const Call& call) {
+  if (call.in.bytes() <= kSmallBytes) return small(lane, call);
   meet_with_places(lane, call);
   run(lane, call, Shares::even(call.out.count()));
 }

@@ -12,9 +12,11 @@ class Scatter {
         call_(call),
         dtype_(call.out.dtype),
         is_root_(lane.rank() == call.root),
-        is_streaming_(call.out.bytes() * static_cast<std::size_t>(lane.size()) > kStreamingBytes) {}
+        whole_bytes_(call.out.bytes() * static_cast<std::size_t>(lane.size())),
+        is_streaming_(whole_bytes_ > kStreamingBytes) {}
 
   void run() {
+    if (whole_bytes_ <= kSmallBytes) return small();
     meet_with_places(lane_, call_);
     if (is_root_) take(call_.out.data, share_of(call_.in.data, lane_.rank()));
     if (lane_.payload_as<Places>(call_.root).in != Places::kPrivate) {
@@ -32,6 +34,13 @@ class Scatter {
   }
   void take(std::byte* out, const std::byte* share) {
     copy(lane_, out, share, call_.out.bytes(), is_streaming_);
+  }
+
+  void small() {
+    meet_with_data(lane_, call_.in.data, is_root_ ? whole_bytes_ : 0);
+    const std::byte* const whole =
+        is_root_ ? call_.in.data : data_of(lane_, call_.root, whole_bytes_);
+    take(call_.out.data, share_of(whole, lane_.rank()));
   }
 
   // Only the root's memory is read, so only the root waits for the others to be done.
@@ -83,6 +92,7 @@ class Scatter {
   const Call& call_;
   Dtype dtype_;
   bool is_root_;
+  std::size_t whole_bytes_;  // of the root's input
   bool is_streaming_;
 };
 
