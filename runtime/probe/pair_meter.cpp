@@ -12,10 +12,10 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kPings = 16;
 constexpr std::int64_t kChunk = 64 * 1024;
-constexpr int kWindow = 8;         // chunks on their way
-constexpr int kMostChunks = 64;    // 4 MiB
-constexpr int kBurstChunks = 6;    // not timed
-constexpr double kStreamS = 0.06;  // of timed chunks
+constexpr int kGroup = 4;           // chunks that get one answer
+constexpr int kMostGroups = 16;     // 4 MiB
+constexpr int kBurstChunks = 6;     // not timed
+constexpr double kStreamS = 0.045;  // of timed chunks
 constexpr double kShortS = 0.01;
 constexpr int kRepeats = 3;
 constexpr std::int64_t kExchange = 256 * 1024;
@@ -100,28 +100,24 @@ double PairMeter::stream_in(int partner) {
   for (int i = 0; i < kRepeats; ++i) {
     const double rate = receive_stream(partner);
     best = std::max(best, rate);
-    const bool is_short = (kMostChunks - kBurstChunks) * kChunk < kShortS * rate;
+    const bool is_short =
+        static_cast<double>((kMostGroups * kGroup - kBurstChunks) * kChunk) < kShortS * rate;
     send(group_, std::int64_t{is_short ? 1 : 0}, partner);
     if (!is_short) break;
   }
   return best;
 }
 
+// The answer to a group is read after the next group was sent, so that the link never rests; when
+// it says that this is enough, the group just sent was the last.
 double PairMeter::send_stream(int partner) {
   const ConstTensorView chunk(memory_.data(), Dtype::u8, 1, kChunk);
-  int sent = 0;
-  int answered = 0;
-  bool is_over = false;
-  while (sent < kMostChunks && !is_over) {
-    if (sent >= kWindow) {
-      is_over = receive<std::int64_t>(group_, partner) != 0;
-      ++answered;
-      if (is_over) break;
-    }
-    group_.send(chunk, partner, kOptions).wait();
-    ++sent;
+  bool is_enough = false;
+  for (int group = 0; group < kMostGroups && !is_enough; ++group) {
+    for (int i = 0; i < kGroup; ++i) group_.send(chunk, partner, kOptions).wait();
+    if (group > 0) is_enough = receive<std::int64_t>(group_, partner) != 0;
   }
-  for (; answered < sent; ++answered) receive<std::int64_t>(group_, partner);
+  receive<std::int64_t>(group_, partner);  // the answer to the last group
   return receive<double>(group_, partner);
 }
 
@@ -129,19 +125,22 @@ double PairMeter::receive_stream(int partner) {
   const TensorView chunk(memory_.data(), Dtype::u8, 1, kChunk);
   Clock::time_point begin;
   Clock::time_point end;
+  int received = 0;
   int timed = 0;
-  int expected = kMostChunks;  // until the answer that ends the stream: then a window more
-  for (int i = 0; i < expected; ++i) {
-    group_.receive(chunk, partner, kOptions).wait();
-    const Clock::time_point now = Clock::now();
-    const bool is_over = expected < kMostChunks;
-    if (i + 1 == kBurstChunks) begin = now;
-    if (i >= kBurstChunks && !is_over) {
-      end = now;
-      ++timed;
-      if (seconds_between(begin, end) > kStreamS) expected = std::min(kMostChunks, i + kWindow);
+  int groups = kMostGroups;
+  for (int group = 0; group < groups; ++group) {
+    for (int i = 0; i < kGroup; ++i) {
+      group_.receive(chunk, partner, kOptions).wait();
+      const Clock::time_point now = Clock::now();
+      if (++received == kBurstChunks) begin = now;
+      if (received > kBurstChunks) {
+        end = now;
+        ++timed;
+      }
     }
-    send(group_, std::int64_t{expected < kMostChunks ? 1 : 0}, partner);
+    const bool is_enough = timed > 0 && seconds_between(begin, end) > kStreamS;
+    if (is_enough && groups == kMostGroups) groups = std::min(kMostGroups, group + 2);
+    send(group_, std::int64_t{is_enough ? 1 : 0}, partner);
   }
   const double rate = static_cast<double>(timed * kChunk) / seconds_between(begin, end);
   send(group_, rate, partner);

@@ -18,9 +18,10 @@ struct PairTimes {
 /// Measures links between two ranks by messages over the communicator.
 ///
 /// Latency: half of the fastest of 16 round trips of 8 bytes. Bandwidth: chunks of 64 KiB, at most
-/// eight on their way, each answered by 8 bytes; the receiver's clock runs from the seventh chunk,
-/// when whatever lets a burst pass (a token bucket, buffers on the way) is used up, to 4 MiB or
-/// 60 ms, whichever comes first. A stream shorter than 10 ms is repeated twice for the best of
+/// eight on their way, every fourth answered by 8 bytes; the receiver's clock runs from the sixth
+/// chunk, when whatever lets a burst pass (a token bucket, buffers on the way) is used up, to 4 MiB
+/// or 45 ms, whichever comes first. Two messages of 8 bytes must fit into what the communicator
+/// buffers. A stream shorter than 10 ms is repeated twice for the best of
 /// three. Both at once: exchanges of 256 KiB for about 20 ms.
 ///
 /// Owns its buffers; one thread at a time.
