@@ -88,8 +88,7 @@ class Run {
     open_groups(threads.cores_per_rank);
   }
 
-  int run() {
-    const Clock::time_point begin = Clock::now();
+  int run(Clock::time_point begin) {
     const Cluster cluster =
         survey(*world_group_, local_group_.get(), places_.of_rank, places_.hosts);
     const LinkProfile links = measure_links(*world_group_, kLargestAllReduce, kAllReduceBudgetS);
@@ -97,7 +96,7 @@ class Run {
     if (!is_chief()) return 0;
     reporter_.lines(cluster_report(cluster));
     if (world_.size > 1) reporter_.lines(all_reduce_table(links));
-    reporter_.lines(fmt::format("measured in {:.2f} s", seconds));
+    reporter_.lines(fmt::format("measured in {:.2f} s after the rendezvous", seconds));
     if (out_) out_->write(cluster_to_toml(cluster));
     if (html_) html_->write(cluster_html(cluster));
     return 0;
@@ -149,7 +148,8 @@ class Run {
 }  // namespace
 
 int run_probe(World& world, const ProbeOptions& options, Reporter& reporter) {
-  return Run(world, options, reporter).run();
+  const Clock::time_point begin = Clock::now();
+  return Run(world, options, reporter).run(begin);
 }
 
 }  // namespace muster::runtime
