@@ -122,7 +122,12 @@ class Communicator {
   /// partner only as both.
   [[nodiscard]] Pending send_receive(ConstTensorView out, int to, TensorView in, int from,
                                      const CallOptions& options = {});
-  /// The two halves alone. send may return before the receiver has come.
+  /// The two halves alone. send may return before the receiver has come: back ends keep up to some
+  /// hundred KiB per pair and lane meanwhile. It may also wait for the receiver, so two ranks that
+  /// both send first, and receive after that, may wait for each other; send_receive never does.
+  /// A receiver that wants another dtype or count throws the mismatch, and so does the sender, at
+  /// once or, where it has returned already, at its next message to that rank. Messages may be
+  /// empty, and are matched like others.
   [[nodiscard]] Pending send(ConstTensorView data, int to, const CallOptions& options = {});
   [[nodiscard]] Pending receive(TensorView data, int from, const CallOptions& options = {});
 

@@ -33,7 +33,7 @@ BackendUnderTest by_name(const std::string& name) {
       return create_communicator(name, group, *store, device, soon());
     };
   };
-  return {.name = name, .make_group = make_group, .most_ranks = name == "self" ? 1 : 4};
+  return {.name = name, .make_group = make_group, .most_ranks = name == "self" ? 1 : 8};
 }
 
 // Shared memory where all ranks use one mapping: the thread sanitizer sees only conflicts at one

@@ -104,6 +104,29 @@ TEST_P(GroupErrors, DifferentRootsAreNamedOnAllRanks) {
   });
 }
 
+TEST_P(GroupErrors, CountsBetweenTwoRanksThatDifferAreNamedOnBoth) {
+  as_each_rank(2, [](Communicator& group) {
+    std::vector<float> in(100);
+    std::vector<float> out(100);
+    const bool is_first = group.rank() == 0;
+    const std::vector<std::int64_t> in_counts =
+        is_first ? std::vector<std::int64_t>{1, 41} : std::vector<std::int64_t>{3, 2};
+    const std::vector<std::int64_t> out_counts =
+        is_first ? std::vector<std::int64_t>{1, 3} : std::vector<std::int64_t>{43, 2};
+
+    const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+      group
+          .all_to_all_v(vector_view(in.data(), in_counts[0] + in_counts[1]),
+                        vector_view(out.data(), out_counts[0] + out_counts[1]), in_counts,
+                        out_counts)
+          .wait();
+    });
+
+    EXPECT_THAT(text, AllOf(HasSubstr("rank 0"), HasSubstr("rank 1"), HasSubstr("41"),
+                            HasSubstr("43"), HasSubstr("all_to_all_v")));
+  });
+}
+
 TEST_P(GroupErrors, ASkippedCallIsNoticedAtTheNext) {
   as_each_rank(2, [](Communicator& group) {
     std::vector<float> none;

@@ -23,7 +23,7 @@ struct BackendUnderTest {
   std::string name;
   /// What the ranks of one new group share.
   std::function<MakeRank(int ranks, int cores_per_rank)> make_group;
-  int most_ranks = 4;  // that the suite tries
+  int most_ranks = 8;  // that the suite tries
   /// Where every rank's memory is checked by a sanitizer's rules, less of it will do.
   std::int64_t largest_count = (1 << 20) + 3;
 };
