@@ -61,6 +61,12 @@ TEST(AlgorithmTable, GathersDirectlyWhereCopiesCostMoreThanMessages) {
   EXPECT_EQ(choice(CallKind::all_gather, 410'000, 8), "pairwise");
 }
 
+TEST(AlgorithmTable, LetsSmallBlocksTravelTogether) {
+  // n = 8: bruck 30 us + 3 S (0.5 + 0.1) ns, pairwise 70 us + S * 0.875 ns: 40 us = S * 0.925 ns.
+  EXPECT_EQ(choice(CallKind::all_to_all, 43'000, 8), "bruck");
+  EXPECT_EQ(choice(CallKind::all_to_all, 43'500, 8), "pairwise");
+}
+
 TEST(AlgorithmTable, KeepsTheOrderOfRanksUnlessToldOtherwise) {
   for (const int size : {2, 3, 8, 64, 1024}) {
     for (std::size_t bytes = 4; bytes < (std::size_t{1} << 32); bytes *= 4) {
