@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "collectives/algorithms/algorithms.hpp"
 #include "collectives/algorithms/ring.hpp"
@@ -29,28 +30,32 @@ void broadcast_binomial(Lane& lane, const Call& call) {
 }
 
 void broadcast_chain(Lane& lane, const Call& call) {
+  constexpr std::int64_t kAtOnce = 2;  // pieces on the way, in each direction
   const bool is_first = lane.rank() == call.root;
   const bool is_last = lane.rank_at(1) == call.root;
-  const Share whole{0, call.count};
-  const std::int64_t length = std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(lane.piece_bytes / size_of(call.in.dtype)));
+  const auto most = static_cast<std::int64_t>(lane.piece_bytes / size_of(call.in.dtype));
+  const std::int64_t length = std::max<std::int64_t>(1, most);
   const std::int64_t pieces = (call.count + length - 1) / length;
+  std::array<Transport::Ticket, kAtOnce> coming = {};
+  std::array<Transport::Ticket, kAtOnce> going = {};
+  const auto piece_at = [&](std::int64_t piece) {
+    return view_of(call.out, piece_of({0, call.count}, length, piece));
+  };
+  const auto receive = [&](std::int64_t piece) {
+    if (is_first || piece >= pieces) return;
+    coming[static_cast<std::size_t>(piece % kAtOnce)] =
+        lane.transport.receive(lane.rank_at(-1), bytes_of(piece_at(piece)));
+  };
   if (!is_first) lane.transport.send(lane.rank_at(-1), {});
   if (!is_last) lane.transport.receive(lane.rank_at(1), {});
-  const auto receive = [&](std::int64_t piece) {
-    return lane.transport.receive(lane.rank_at(-1),
-                                  bytes_of(view_of(call.out, piece_of(whole, length, piece))));
-  };
-  Transport::Ticket coming = is_first ? 0 : receive(0);
+  for (std::int64_t piece = 0; piece < kAtOnce; ++piece) receive(piece);
   for (std::int64_t piece = 0; piece < pieces; ++piece) {
-    if (!is_first) {
-      const Transport::Ticket next = piece + 1 < pieces ? receive(piece + 1) : 0;
-      lane.transport.wait(coming);
-      coming = next;
-    }
+    const auto slot = static_cast<std::size_t>(piece % kAtOnce);
+    if (!is_first) lane.transport.wait(coming[slot]);
+    receive(piece + kAtOnce);
     if (is_last) continue;
-    lane.transport.send(lane.rank_at(1),
-                        bytes_of(view_of(call.in, piece_of(whole, length, piece))));
+    if (piece >= kAtOnce) lane.transport.wait(going[slot]);
+    going[slot] = lane.transport.send(lane.rank_at(1), bytes_of(ConstTensorView(piece_at(piece))));
   }
   lane.transport.wait_all();
 }

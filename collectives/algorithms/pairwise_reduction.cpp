@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <utility>
 
 #include "kernels/ops/reduce.hpp"
 
@@ -37,7 +38,8 @@ class Run {
     pieces_ = (longest + length_ - 1) / length_;
     part_bytes_ = aligned(index(length_) * width_);
     memory_ = lane.scratch.reserve(index(kSlots * lane.size()) * part_bytes_);
-    tickets_ = lane.scratch.tickets(index(kSlots * lane.size() * 2));
+    tickets_ = lane.scratch.tickets(index(kSlots * 2 * lane.size() * 2));
+    std::fill(tickets_.begin(), tickets_.end(), kNoTicket);
   }
 
   void run() {
@@ -68,36 +70,46 @@ class Run {
     return has_out() ? view_of(what_.out, mine, what_.out_begin)
                      : part(lane_.rank(), piece, mine.count);
   }
-  std::span<Transport::Ticket> tickets_of(std::int64_t piece) const {
-    const std::size_t n = tickets_.size() / index(kSlots);
-    return tickets_.subspan(index(piece % kSlots) * n, n);
+  // Of both directions of each step; contributions and results apart.
+  enum class Kind { contribution, result };
+  struct Step {
+    Transport::Ticket& received;
+    Transport::Ticket& sent;
+  };
+  std::span<Transport::Ticket> tickets_of(Kind kind, std::int64_t piece) const {
+    const std::size_t n = index(lane_.size() * 2);
+    return tickets_.subspan((index(piece % kSlots) * 2 + static_cast<std::size_t>(kind)) * n, n);
+  }
+  Step step_of(Kind kind, std::int64_t piece, int k) const {
+    const std::span<Transport::Ticket> tickets = tickets_of(kind, piece);
+    return {tickets[index(2 * k)], tickets[index(2 * k + 1)]};
+  }
+  void wait_for(Kind kind, std::int64_t piece) {
+    for (Transport::Ticket& ticket : tickets_of(kind, piece)) {
+      if (ticket != kNoTicket) lane_.transport.wait(std::exchange(ticket, kNoTicket));
+    }
   }
 
   void post_contributions(std::int64_t piece) {
     const Share mine = piece_at(lane_.rank(), piece);
-    const std::span<Transport::Ticket> tickets = tickets_of(piece);
     for (int k = 1; k < lane_.size(); ++k) {
       const int to = lane_.rank_at(k);
       const int from = lane_.rank_at(-k);
       const Share theirs = piece_at(to, piece);
-      Transport::Ticket& received = tickets[index(2 * k)];
-      Transport::Ticket& sent = tickets[index(2 * k + 1)];
-      received = sent = kNoTicket;
+      const Step step = step_of(Kind::contribution, piece, k);
       if (mine.count > 0) {
-        received = lane_.transport.receive(from, bytes_of(part(from, piece, mine.count)));
+        step.received = lane_.transport.receive(from, bytes_of(part(from, piece, mine.count)));
       }
       if (theirs.count > 0) {
-        sent = lane_.transport.send(to, bytes_of(view_of(what_.in, theirs)));
+        step.sent = lane_.transport.send(to, bytes_of(view_of(what_.in, theirs)));
       }
     }
   }
 
   // What was sent of `in` is waited for as well: out may be the same memory.
   void reduce(std::int64_t piece) {
-    for (const Transport::Ticket ticket : tickets_of(piece).subspan(2)) {
-      if (ticket != kNoTicket) lane_.transport.wait(ticket);
-    }
-    if (piece >= kSlots && !has_out()) lane_.transport.wait(result_sent_[index(piece % kSlots)]);
+    wait_for(Kind::contribution, piece);
+    wait_for(Kind::result, piece);  // of the piece that had this slot before
     const Share mine = piece_at(lane_.rank(), piece);
     if (mine.count == 0) return;
     const std::span<ConstTensorView> sources = lane_.scratch.sources(lane_.size());
@@ -117,11 +129,13 @@ class Run {
       const int to = lane_.rank_at(k);
       const int from = lane_.rank_at(-k);
       const Share theirs = piece_at(from, piece);
+      const Step step = step_of(Kind::result, piece, k);
       if (theirs.count > 0 && has_out()) {
-        lane_.transport.receive(from, bytes_of(view_of(what_.out, theirs, what_.out_begin)));
+        step.received =
+            lane_.transport.receive(from, bytes_of(view_of(what_.out, theirs, what_.out_begin)));
       }
       if (mine.count > 0 && (is_for_all || to == what_.root)) {
-        result_sent_[index(piece % kSlots)] = lane_.transport.send(to, bytes_of(result(piece)));
+        step.sent = lane_.transport.send(to, bytes_of(result(piece)));
       }
     }
   }
@@ -133,8 +147,7 @@ class Run {
   std::int64_t pieces_ = 0;
   std::size_t part_bytes_ = 0;
   std::span<std::byte> memory_;           // [kSlots][ranks] parts
-  std::span<Transport::Ticket> tickets_;  // [kSlots][ranks][2]: of steps, received and sent
-  Transport::Ticket result_sent_[kSlots] = {};
+  std::span<Transport::Ticket> tickets_;  // [kSlots][kinds][ranks][2]
 };
 
 }  // namespace

@@ -35,7 +35,10 @@ BackendUnderTest by_name(const std::string& name) {
       return create_communicator(name, group, *store, device, soon());
     };
   };
-  return {.name = name, .make_group = make_group, .most_ranks = name == "self" ? 1 : 8};
+  return {.name = name,
+          .make_group = make_group,
+          .most_ranks = name == "self" ? 1 : 8,
+          .has_symmetric_memory = name == "shm"};
 }
 
 // Shared memory where all ranks use one mapping: the thread sanitizer sees only conflicts at one
@@ -64,7 +67,8 @@ BackendUnderTest shm_in_one_mapping() {
   return {.name = "shm_in_one_mapping",
           .make_group = make_group,
           .most_ranks = 3,
-          .largest_count = 100003};
+          .largest_count = 100003,
+          .has_symmetric_memory = true};
 }
 
 // All collectives over messages, between threads.
@@ -95,6 +99,12 @@ std::vector<BackendUnderTest> backends_of_many() {
     if (backend.most_ranks > 1) many.push_back(std::move(backend));
   }
   return many;
+}
+
+std::vector<BackendUnderTest> backends_with_symmetric_memory() {
+  std::vector<BackendUnderTest> sharing = backends_of_many();
+  std::erase_if(sharing, [](const auto& backend) { return !backend.has_symmetric_memory; });
+  return sharing;
 }
 
 }  // namespace muster::collectives

@@ -30,6 +30,7 @@ class Wire final : public Transport, public LocalWire {
   Wire(std::shared_ptr<LocalHub> hub, int rank, int lane)
       : hub_(std::move(hub)), rank_(rank), lane_(lane) {
     const std::scoped_lock lock(hub_->mutex);
+    open_.reserve(64);
     hub_->set_wire(lane, rank, this);
   }
   Wire(const Wire&) = delete;

@@ -3,7 +3,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <limits>
 #include <mutex>
 #include <optional>
@@ -40,10 +39,25 @@ struct LocalPost {
   std::size_t bytes;
 };
 
+/// First in, first out. Short, and never allocates once it has grown.
+class LocalQueue {
+ public:
+  LocalQueue() { posts_.reserve(32); }
+
+  bool empty() const noexcept { return posts_.empty(); }
+  const LocalPost& front() const { return posts_.front(); }
+  void push_back(const LocalPost& post) { posts_.push_back(post); }
+  void pop_front() { posts_.erase(posts_.begin()); }
+  void clear() noexcept { posts_.clear(); }
+
+ private:
+  std::vector<LocalPost> posts_;
+};
+
 /// The messages from one rank to another on one lane.
 struct LocalDirection {
-  std::deque<LocalPost> sends;
-  std::deque<LocalPost> receives;
+  LocalQueue sends;
+  LocalQueue receives;
   Deadline::Clock::time_point free_at;  // when the link has carried what was sent so far
 };
 
