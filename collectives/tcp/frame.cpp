@@ -32,6 +32,7 @@ struct WireHead {
   std::uint8_t kind;
   std::uint8_t lane;
   std::uint16_t text_bytes;
+  std::int32_t rank;
 };
 static_assert(sizeof(WireHead) == kControlHeadBytes);
 
@@ -61,7 +62,7 @@ std::string encode(const Control& control) {
   const std::size_t text_bytes = std::min(control.text.size(), kMaxControlText);
   const WireHead head{kControlMagic, static_cast<std::uint8_t>(control.kind),
                       static_cast<std::uint8_t>(control.lane),
-                      static_cast<std::uint16_t>(text_bytes)};
+                      static_cast<std::uint16_t>(text_bytes), control.rank};
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
   return bytes.append(control.text, 0, text_bytes);
 }
@@ -72,7 +73,8 @@ std::optional<DecodedHead> decode(const ControlHead& head) noexcept {
                         wire.kind <= static_cast<std::uint8_t>(ControlKind::mismatch) &&
                         wire.lane < Communicator::kMaxLanes && wire.text_bytes <= kMaxControlText;
   if (!is_sound) return std::nullopt;
-  return DecodedHead{{static_cast<ControlKind>(wire.kind), wire.lane, {}}, wire.text_bytes};
+  return DecodedHead{{static_cast<ControlKind>(wire.kind), wire.lane, {}, wire.rank},
+                     wire.text_bytes};
 }
 
 }  // namespace muster::collectives::tcp

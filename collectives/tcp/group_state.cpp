@@ -44,9 +44,8 @@ std::string GroupState::describe(int of_rank) const {
 bool GroupState::note_abort(int by, std::string_view reason) {
   {
     const std::lock_guard lock(mutex_);
-    if (aborted_by_ >= 0) return false;
-    aborted_by_ = by;
-    reason_ = reason;
+    if (abort_) return false;
+    abort_ = Abort{by, std::string(reason)};
   }
   is_aborted_.store(true, std::memory_order_release);
   wake_all();
@@ -70,12 +69,16 @@ void GroupState::note_lost(int peer, std::string_view how) {
   wake_all();
 }
 
+std::optional<GroupState::Abort> GroupState::abort() const {
+  const std::lock_guard lock(mutex_);
+  return abort_;
+}
+
 std::string GroupState::abort_text() const {
   const std::lock_guard lock(mutex_);
-  if (aborted_by_ < 0) return {};
   return fmt::format("{} aborted the group: {}",
-                     describe_as(aborted_by_, names_[static_cast<std::size_t>(aborted_by_)]),
-                     reason_);
+                     describe_as(abort_->by, names_[static_cast<std::size_t>(abort_->by)]),
+                     abort_->reason);
 }
 
 std::string GroupState::lost_text(int peer) const {

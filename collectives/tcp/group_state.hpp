@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -54,7 +55,13 @@ class GroupState {
   /// Costs no more than a load: has anything but heartbeats been noted?
   bool is_troubled() const noexcept { return is_troubled_.load(std::memory_order_acquire); }
   bool is_aborted() const noexcept { return is_aborted_.load(std::memory_order_acquire); }
-  /// "rank 1 (pid …) aborted the group: reason"; empty while nobody has.
+  struct Abort {
+    int by;
+    std::string reason;
+  };
+  /// Nothing while nobody has.
+  std::optional<Abort> abort() const;
+  /// "rank 1 (pid …) aborted the group: reason"; is_aborted().
   std::string abort_text() const;
   Presence presence(int peer) const noexcept {
     return presences_[static_cast<std::size_t>(peer)].load(std::memory_order_acquire);
@@ -81,8 +88,7 @@ class GroupState {
   mutable std::mutex mutex_;           // guards what follows
   std::vector<PeerName> names_;        // [size]
   std::vector<std::string> how_lost_;  // [size]
-  int aborted_by_ = -1;
-  std::string reason_;
+  std::optional<Abort> abort_;
 };
 
 }  // namespace muster::collectives::tcp

@@ -23,7 +23,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kRedialPause{50};
+constexpr milliseconds kRedialPause{50};  // at first; it grows
+constexpr milliseconds kLongestRedialPause{1000};
 constexpr double kDialLimitS = 2.0;         // for one address
 constexpr double kDataDialLimitS = 10.0;    // for one connection, however often it is tried
 constexpr milliseconds kGoodbyeLimit{300};  // for all goodbyes together
@@ -127,6 +128,10 @@ class Service::Impl {
 
   void leave() {
     is_leaving_ = true;
+    // Our goodbye may arrive before the abort for which we leave.
+    if (const auto abort = state_.abort()) {
+      tell_everyone({ControlKind::abort, 0, abort->reason, abort->by});
+    }
     tell_everyone({ControlKind::goodbye});
     const auto limit = Deadline::after(kGoodbyeLimit);
     asio::co_spawn(
@@ -149,6 +154,7 @@ class Service::Impl {
     const Introduction introduction{state_.rank(), peer, Introduction::kControl, 0, 1};
     const DialRequest request{secret_, introducer_, introduction};
     asio::steady_timer timer(context_);
+    milliseconds pause = kRedialPause;
     while (!is_leaving_) {
       std::string reasons;
       for (const Endpoint& candidate : candidates) {
@@ -166,8 +172,9 @@ class Service::Impl {
       log_debug(fmt::format("tcp: not connected: group={} peer={} reason=\"{}\"", state_.name(),
                             peer, reasons));
       note_reason(peer, std::move(reasons));
-      timer.expires_after(kRedialPause);
+      timer.expires_after(pause);
       co_await timer.async_wait(asio::use_awaitable);
+      pause = std::min(2 * pause, kLongestRedialPause);
     }
   }
 
@@ -234,7 +241,11 @@ class Service::Impl {
 
   void hear(int peer, const Control& control) {
     switch (control.kind) {
-      case ControlKind::abort: state_.note_abort(peer, control.text); break;
+      case ControlKind::abort: {
+        const bool is_rank = control.rank >= 0 && control.rank < state_.size();
+        state_.note_abort(is_rank ? control.rank : peer, control.text);
+        break;
+      }
       case ControlKind::heartbeat: state_.note_heartbeat(); break;
       case ControlKind::goodbye: state_.note_left(peer); break;
       case ControlKind::wish:

@@ -118,7 +118,7 @@ std::unique_ptr<Transport> TcpFabric::open_lane(int lane) {
 void TcpFabric::abort(std::string_view reason) noexcept {
   try {
     if (!state_.note_abort(state_.rank(), reason)) return;
-    service_.tell_everyone({ControlKind::abort, 0, std::string(reason)});
+    service_.tell_everyone({ControlKind::abort, 0, std::string(reason), state_.rank()});
   } catch (const std::exception& error) {
     log_error(
         fmt::format("tcp: abort of group {} not sent: reason=\"{}\"", state_.name(), error.what()));
