@@ -26,11 +26,14 @@ struct BackendUnderTest {
   int most_ranks = 4;  // that the suite tries
   /// Where every rank's memory is checked by a sanitizer's rules, less of it will do.
   std::int64_t largest_count = (1 << 20) + 3;
+  bool has_symmetric_memory = false;
 };
 
 std::vector<BackendUnderTest> all_backends();
 /// Those that serve more than one rank.
 std::vector<BackendUnderTest> backends_of_many();
+/// Those of more than one rank whose memory() peers reach.
+std::vector<BackendUnderTest> backends_with_symmetric_memory();
 
 /// Runs `body` as every rank of a group, each in a thread with its own communicator and device. An
 /// exception that leaves it is a failure of the test.
