@@ -1,10 +1,12 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collectives/bootstrap/secret.hpp"
 #include "collectives/bootstrap/store.hpp"
 #include "collectives/communicator.hpp"
 #include "kernels/device/device.hpp"
@@ -20,6 +22,7 @@ struct GroupSpec {
   int cores_per_rank = 1;  // cores that each member has for itself; 0: fewer cores than ranks.
                            // From 2 on lanes above 0 run beside the caller, below they run inline
   std::size_t symmetric_limit = std::size_t{1} << 40;  // address space kept for symmetric memory
+  std::optional<Secret> secret = {};  // the job's: back ends that listen need it
 };
 
 /// Makes the communicator of a group: collective over its members. `backend` is a name from

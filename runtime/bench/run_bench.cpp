@@ -26,20 +26,16 @@
 #include "runtime/control/exit_codes.hpp"
 #include "runtime/control/report_file.hpp"
 #include "runtime/world/cores.hpp"
+#include "runtime/world/group.hpp"
 
 namespace muster::runtime {
 namespace {
 
 std::unique_ptr<collectives::Communicator> open_group(World& world, const BenchOptions& options,
                                                       int cores_per_rank, kernels::Device& device) {
-  collectives::GroupSpec spec;
-  spec.name = "bench";
-  spec.rank = world.rank;
-  spec.size = world.size;
-  for (const Member& member : world.members) spec.hosts.push_back(member.host_id);
-  spec.cores_per_rank = cores_per_rank;
-  return collectives::create_communicator(options.backend, spec, *world.store, device,
-                                          Deadline::after_seconds(options.timeout_s));
+  return collectives::create_communicator(options.backend,
+                                          world_group(world, "bench", cores_per_rank), *world.store,
+                                          device, Deadline::after_seconds(options.timeout_s));
 }
 
 /// Everything that one operation is measured with.

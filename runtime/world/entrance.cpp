@@ -47,7 +47,8 @@ class ServedStore final : public collectives::Store {
 };
 
 Entrance enter_alone() {
-  return {std::make_unique<collectives::MemoryStore>(), collectives::random_job_id(), false};
+  return {std::make_unique<collectives::MemoryStore>(), Secret::random(),
+          collectives::random_job_id(), false};
 }
 
 /// Reads the pipe to its end: the launcher writes the ticket and closes it.
@@ -77,7 +78,7 @@ Entrance enter_with_ticket(const Identity& identity, Deadline deadline) {
   if (text.empty()) throw Error(ErrorCode::peer_lost, "the launcher has ended");
   const Ticket ticket = collectives::decode_ticket(text, "the launcher's pipe");
   return {std::make_unique<collectives::TcpStore>(ticket.store, ticket.secret, deadline),
-          ticket.job_id, false};
+          ticket.secret, ticket.job_id, false};
 }
 
 Entrance enter_by_address(const Identity& identity, Deadline deadline) {
@@ -90,9 +91,10 @@ Entrance enter_by_address(const Identity& identity, Deadline deadline) {
   }
   const Secret secret = Secret::from_file(identity.secret_file);
   if (identity.rank == 0) {
-    return {std::make_unique<ServedStore>(secret, identity.store, deadline), identity.job_id, true};
+    return {std::make_unique<ServedStore>(secret, identity.store, deadline), secret,
+            identity.job_id, true};
   }
-  return {std::make_unique<collectives::TcpStore>(identity.store, secret, deadline),
+  return {std::make_unique<collectives::TcpStore>(identity.store, secret, deadline), secret,
           identity.job_id, true};
 }
 
@@ -118,9 +120,9 @@ Entrance enter_by_messenger(const Identity& identity, const JoinOptions& options
   messenger->broadcast(text);
   messenger->finish();
   const Ticket ticket = collectives::decode_ticket(text, "rank 0's broadcast");
-  if (served != nullptr) return {std::move(served), ticket.job_id, true};
+  if (served != nullptr) return {std::move(served), ticket.secret, ticket.job_id, true};
   return {std::make_unique<collectives::TcpStore>(ticket.store, ticket.secret, deadline),
-          ticket.job_id, true};
+          ticket.secret, ticket.job_id, true};
 }
 
 }  // namespace

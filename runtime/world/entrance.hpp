@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "collectives/bootstrap/secret.hpp"
 #include "collectives/bootstrap/store.hpp"
 #include "kernels/base/deadline.hpp"
 #include "runtime/world/join.hpp"
@@ -12,6 +13,7 @@ namespace muster::runtime {
 /// A rank's way to the store of its job.
 struct Entrance {
   std::unique_ptr<collectives::Store> store;
+  collectives::Secret secret;  // the job's
   std::string job_id;
   bool is_store_in_rank_0 = false;
 };

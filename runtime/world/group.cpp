@@ -11,6 +11,7 @@ collectives::GroupSpec world_group(const World& world, std::string name, int cor
   spec.size = world.size;
   for (const Member& member : world.members) spec.hosts.push_back(member.host_id);
   spec.cores_per_rank = cores_per_rank;
+  spec.secret = world.secret;
   return spec;
 }
 

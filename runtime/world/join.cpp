@@ -114,6 +114,7 @@ World make_world(const Identity& identity, Entrance entrance, std::vector<Member
   world.origin = identity.origin;
   world.members = std::move(members);
   world.store = std::move(entrance.store);
+  world.secret = std::move(entrance.secret);
   world.is_store_in_rank_0 = entrance.is_store_in_rank_0;
   const Member& self = world.members.at(static_cast<std::size_t>(world.rank));
   world.local_rank = self.local_rank;
