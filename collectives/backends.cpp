@@ -9,6 +9,7 @@
 
 #include "collectives/self/self_communicator.hpp"
 #include "collectives/shm/shm_communicator.hpp"
+#include "collectives/tcp/tcp_communicator.hpp"
 #include "kernels/base/error.hpp"
 
 namespace muster::collectives {
@@ -43,14 +44,20 @@ std::string shm_obstacle(const GroupSpec& group, const kernels::Device& device) 
                                   [&](const std::string& host) { return host != hosts.front(); });
   if (other == hosts.end()) return {};
   return fmt::format(
-      "rank 0 is on host {} and rank {} on host {}; ranks on different hosts need "
-      "the tcp back end, which this build lacks",
+      "rank 0 is on host {} and rank {} on host {}; ranks on different hosts share no memory",
       hosts.front(), other - hosts.begin(), *other);
+}
+
+std::string tcp_obstacle(const GroupSpec& group, const kernels::Device& device) {
+  if (device.name() != "cpu") return fmt::format("it moves CPU memory, not {}'s", device.name());
+  if (!group.secret) return "it needs the job's secret, and the group was made without";
+  return {};
 }
 
 constexpr std::array kBackends = {
     Backend{"self", self_obstacle, create_self},
     Backend{"shm", shm_obstacle, shm::create_shm_communicator},
+    Backend{"tcp", tcp_obstacle, tcp::create_tcp_communicator},
 };
 
 void check_group(const GroupSpec& group) {

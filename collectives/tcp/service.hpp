@@ -49,8 +49,9 @@ class Service {
   void await_everyone(Deadline deadline);
   /// Makes the data connections to a peer; they come by the inbox of the lane.
   void connect(int peer, int lane);
-  void tell(int peer, const Control& control);
   void tell_everyone(const Control& control);
+  /// Tells everyone, and again when leaving: some may hear of that before they hear from others.
+  void tell_mismatch(const Control& control);
 
  private:
   class Impl;
