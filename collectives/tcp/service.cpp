@@ -80,12 +80,21 @@ class Service::Impl {
 
   void await_everyone(Deadline deadline) {
     std::unique_lock lock(mutex_);
-    const auto is_complete = [this] { return present_ == state_.size() - 1; };
+    const auto is_over = [this] {
+      return present_ == state_.size() - 1 || state_.is_aborted() || state_.first_lost() >= 0;
+    };
     if (deadline.is_never()) {
-      changed_.wait(lock, is_complete);
-    } else if (!changed_.wait_until(lock, deadline.when(), is_complete)) {
+      changed_.wait(lock, is_over);
+    } else if (!changed_.wait_until(lock, deadline.when(), is_over)) {
       lock.unlock();
       throw_missing();
+    }
+    if (present_ < state_.size() - 1) {
+      throw Error(ErrorCode::peer_lost,
+                  fmt::format("{} while group {} was made",
+                              state_.is_aborted() ? state_.abort_text()
+                                                  : state_.lost_text(state_.first_lost()),
+                              state_.name()));
     }
   }
 
@@ -245,9 +254,11 @@ class Service::Impl {
     if (!is_new) connection->close();
     connection = std::make_shared<ControlConnection>(
         std::move(socket),
-        ControlConnection::Handlers{
-            [this, peer](const Control& control) { hear(peer, control); },
-            [this, peer](const std::string& how) { state_.note_lost(peer, how); }});
+        ControlConnection::Handlers{[this, peer](const Control& control) { hear(peer, control); },
+                                    [this, peer](const std::string& how) {
+                                      state_.note_lost(peer, how);
+                                      wake_waiting();
+                                    }});
     connection->start();
     if (!is_new) return;
     const std::lock_guard lock(mutex_);
@@ -261,6 +272,7 @@ class Service::Impl {
       case ControlKind::abort: {
         const bool is_rank = control.number < static_cast<std::uint32_t>(state_.size());
         state_.note_abort(is_rank ? static_cast<int>(control.number) : peer, control.text);
+        wake_waiting();
         break;
       }
       case ControlKind::heartbeat: state_.note_heartbeat(); break;
@@ -270,6 +282,11 @@ class Service::Impl {
         break;
       case ControlKind::mismatch: note_mismatch(control); break;
     }
+  }
+
+  void wake_waiting() {
+    const std::lock_guard lock(mutex_);  // nobody is between looking and going to sleep
+    changed_.notify_all();
   }
 
   void note_reason(int peer, std::string reason) {

@@ -45,7 +45,7 @@ class Service {
   /// and keeps to the first where that very rank answers.
   void call(int peer, const std::vector<Endpoint>& candidates);
   /// Returns once there is a control connection to every peer. Error(timeout) names the missing
-  /// ones and what went wrong.
+  /// ones and what went wrong; peer_lost names one that has ended or aborted meanwhile.
   void await_everyone(Deadline deadline);
   /// Makes the data connections to a peer; they come by the inbox of the lane.
   void connect(int peer, int lane);

@@ -180,6 +180,7 @@ void TcpTransport::sleep() {
 
 void TcpTransport::check_deadline(Clock::time_point now) {
   const std::uint64_t heartbeats = state_.heartbeats();
+  // A rank that waits may wait for the busy one by way of others, so any sign of life counts.
   if (heartbeats != heartbeats_) {
     heartbeats_ = heartbeats;
     deadline_ = std::max(deadline_, deadline_of(options_),
