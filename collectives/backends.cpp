@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 #include <string>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "collectives/hierarchy/hierarchical_communicator.hpp"
 #include "collectives/self/self_communicator.hpp"
 #include "collectives/shm/shm_communicator.hpp"
+#include "collectives/tcp/tcp_communicator.hpp"
 #include "kernels/base/error.hpp"
 
 namespace muster::collectives {
@@ -43,14 +46,28 @@ std::string shm_obstacle(const GroupSpec& group, const kernels::Device& device) 
                                   [&](const std::string& host) { return host != hosts.front(); });
   if (other == hosts.end()) return {};
   return fmt::format(
-      "rank 0 is on host {} and rank {} on host {}; ranks on different hosts need "
-      "the tcp back end, which this build lacks",
+      "rank 0 is on host {} and rank {} on host {}; ranks on different hosts share no memory",
       hosts.front(), other - hosts.begin(), *other);
+}
+
+std::string tcp_obstacle(const GroupSpec& group, const kernels::Device& device) {
+  if (device.name() != "cpu") return fmt::format("it moves CPU memory, not {}'s", device.name());
+  if (!group.secret) return "it needs the job's secret, and the group was made without";
+  return {};
+}
+
+std::string hierarchical_obstacle(const GroupSpec& group, const kernels::Device& device) {
+  std::set<std::string_view> hosts(group.hosts.begin(), group.hosts.end());
+  if (hosts.size() == 1) return "all ranks are on one host";
+  if (hosts.size() == group.hosts.size()) return "no host has two ranks";
+  return tcp_obstacle(group, device);
 }
 
 constexpr std::array kBackends = {
     Backend{"self", self_obstacle, create_self},
     Backend{"shm", shm_obstacle, shm::create_shm_communicator},
+    Backend{"hierarchical", hierarchical_obstacle, create_hierarchical_communicator},
+    Backend{"tcp", tcp_obstacle, tcp::create_tcp_communicator},
 };
 
 void check_group(const GroupSpec& group) {

@@ -32,7 +32,7 @@ struct WireHead {
   std::uint8_t kind;
   std::uint8_t lane;
   std::uint16_t text_bytes;
-  std::int32_t rank;
+  std::uint32_t number;
 };
 static_assert(sizeof(WireHead) == kControlHeadBytes);
 
@@ -62,7 +62,7 @@ std::string encode(const Control& control) {
   const std::size_t text_bytes = std::min(control.text.size(), kMaxControlText);
   const WireHead head{kControlMagic, static_cast<std::uint8_t>(control.kind),
                       static_cast<std::uint8_t>(control.lane),
-                      static_cast<std::uint16_t>(text_bytes), control.rank};
+                      static_cast<std::uint16_t>(text_bytes), control.number};
   std::string bytes(reinterpret_cast<const char*>(&head), sizeof(head));
   return bytes.append(control.text, 0, text_bytes);
 }
@@ -73,7 +73,7 @@ std::optional<DecodedHead> decode(const ControlHead& head) noexcept {
                         wire.kind <= static_cast<std::uint8_t>(ControlKind::mismatch) &&
                         wire.lane < Communicator::kMaxLanes && wire.text_bytes <= kMaxControlText;
   if (!is_sound) return std::nullopt;
-  return DecodedHead{{static_cast<ControlKind>(wire.kind), wire.lane, {}, wire.rank},
+  return DecodedHead{{static_cast<ControlKind>(wire.kind), wire.lane, {}, wire.number},
                      wire.text_bytes};
 }
 

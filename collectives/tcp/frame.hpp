@@ -34,7 +34,7 @@ std::optional<Frame> decode(const FrameBytes& bytes) noexcept;
 
 /// A word between two ranks on their control connection, whatever the data connections do.
 ///
-///   magic (4) | kind (1) | lane (1) | text bytes (2) | rank (4) | text
+///   magic (4) | kind (1) | lane (1) | text bytes (2) | number (4) | text
 enum class ControlKind : std::uint8_t {
   abort,      // the group has ended; text: why
   heartbeat,  // the sender lives and is busy
@@ -46,7 +46,9 @@ struct Control {
   ControlKind kind = ControlKind::heartbeat;
   int lane = 0;
   std::string text = {};
-  int rank = 0;  // abort: who began it, since a rank that leaves passes it on
+  /// abort: the rank that began it, since a rank that leaves passes it on. mismatch: the sequence
+  /// of the call that differs.
+  std::uint32_t number = 0;
 
   bool operator==(const Control&) const = default;
 };
@@ -58,7 +60,7 @@ using ControlHead = std::array<std::byte, kControlHeadBytes>;
 std::string encode(const Control& control);
 
 struct DecodedHead {
-  Control control;  // without its text; the rank may be none of the group
+  Control control;  // without its text
   std::size_t text_bytes = 0;
 };
 /// Nothing if these bytes head no control frame: magic, kind, lane or length is none of ours.

@@ -25,10 +25,10 @@ void Inbox::put(Arrival arrival) {
   wake();
 }
 
-void Inbox::fail(Error error) {
+void Inbox::fail(LaneFailure failure) {
   {
     const std::lock_guard lock(mutex_);
-    if (!failure_) failure_.emplace(std::move(error));
+    if (!failure_) failure_.emplace(std::move(failure));
     has_news_.store(true, std::memory_order_release);
   }
   wake();
@@ -46,7 +46,7 @@ std::vector<Arrival> Inbox::take_arrivals() {
   return std::exchange(arrivals_, {});
 }
 
-std::optional<Error> Inbox::failure() const {
+std::optional<LaneFailure> Inbox::failure() const {
   const std::lock_guard lock(mutex_);
   return failure_;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -18,6 +19,13 @@ struct Arrival {
   Fd socket;
 };
 
+/// Why a lane cannot go on, from a certain call on: those before it are not concerned, and may be
+/// under way still.
+struct LaneFailure {
+  std::uint32_t sequence = 0;  // 0: at once
+  Error error;
+};
+
 /// What the service has for one lane: new connections, and errors. The service's thread puts in,
 /// the lane's takes out; the lane may sleep on wake_fd(), which is readable after a wake().
 class Inbox {
@@ -26,14 +34,14 @@ class Inbox {
   Inbox();
 
   void put(Arrival arrival);
-  /// The lane throws this from its next wait. The first one stays.
-  void fail(Error error);
+  /// The lane throws this from its next wait that cannot end without. The first one stays.
+  void fail(LaneFailure failure);
   void wake() noexcept;
 
   /// Costs no more than a load: is there anything to take?
   bool has_news() const noexcept { return has_news_.load(std::memory_order_acquire); }
   std::vector<Arrival> take_arrivals();
-  std::optional<Error> failure() const;
+  std::optional<LaneFailure> failure() const;
 
   int wake_fd() const noexcept { return event_.number(); }
   /// Makes wake_fd() unreadable again.
@@ -44,7 +52,7 @@ class Inbox {
   std::atomic<bool> has_news_{false};
   mutable std::mutex mutex_;  // guards what follows
   std::vector<Arrival> arrivals_;
-  std::optional<Error> failure_;
+  std::optional<LaneFailure> failure_;
 };
 
 }  // namespace muster::collectives::tcp

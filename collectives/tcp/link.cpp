@@ -158,6 +158,14 @@ void Link::note_received(const Frame& frame) {
   while (!receives_.is_empty() && receives_.at(receives_.first()).is_done) receives_.pop();
 }
 
+std::optional<Frame> Link::peek_unasked() const noexcept {
+  if (!receives_.is_empty()) return std::nullopt;
+  for (const Stream& stream : streams_) {
+    if (auto frame = stream.peek()) return frame;
+  }
+  return std::nullopt;
+}
+
 void Link::add_polls(std::vector<pollfd>& polls) const {
   for (const Stream& stream : streams_) {
     // What waits for a receive that nobody has posted would wake us for nothing.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -49,6 +50,8 @@ class Link {
   bool progress();
   /// The part of progress() that sends.
   bool push_all();
+  /// The head of a chunk that has come and that nobody has asked for, if no receive is posted.
+  std::optional<Frame> peek_unasked() const noexcept;
   /// What to wait for before progress() can move more.
   void add_polls(std::vector<pollfd>& polls) const;
 

@@ -1,10 +1,12 @@
 #include "collectives/tcp/service.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -78,12 +80,21 @@ class Service::Impl {
 
   void await_everyone(Deadline deadline) {
     std::unique_lock lock(mutex_);
-    const auto is_complete = [this] { return present_ == state_.size() - 1; };
+    const auto is_over = [this] {
+      return present_ == state_.size() - 1 || state_.is_aborted() || state_.first_lost() >= 0;
+    };
     if (deadline.is_never()) {
-      changed_.wait(lock, is_complete);
-    } else if (!changed_.wait_until(lock, deadline.when(), is_complete)) {
+      changed_.wait(lock, is_over);
+    } else if (!changed_.wait_until(lock, deadline.when(), is_over)) {
       lock.unlock();
       throw_missing();
+    }
+    if (present_ < state_.size() - 1) {
+      throw Error(ErrorCode::peer_lost,
+                  fmt::format("{} while group {} was made",
+                              state_.is_aborted() ? state_.abort_text()
+                                                  : state_.lost_text(state_.first_lost()),
+                              state_.name()));
     }
   }
 
@@ -112,6 +123,13 @@ class Service::Impl {
     if (!is_needless) connection->send(control);
   }
 
+  void note_mismatch(const Control& control) {
+    auto& mismatch = mismatches_[static_cast<std::size_t>(control.lane)];
+    if (!mismatch) mismatch = control;
+    state_.inbox(control.lane)
+        .fail({control.number, Error(ErrorCode::invalid_argument, control.text)});
+  }
+
   void tell_everyone(const Control& control) {
     for (int peer = 0; peer < state_.size(); ++peer) tell(peer, control);
   }
@@ -128,14 +146,23 @@ class Service::Impl {
 
   void leave() {
     is_leaving_ = true;
-    // Our goodbye may arrive before the abort for which we leave.
-    if (const auto abort = state_.abort()) {
-      tell_everyone({ControlKind::abort, 0, abort->reason, abort->by});
-    }
+    pass_on_causes();
     tell_everyone({ControlKind::goodbye});
     const auto limit = Deadline::after(kGoodbyeLimit);
     asio::co_spawn(
         context_, [this, limit] { return stop_when_told(limit); }, asio::detached);
+  }
+
+  // Our goodbye may arrive before that for which we leave.
+  void pass_on_causes() {
+    for (int lane = 0; lane < Communicator::kMaxLanes; ++lane) {
+      if (const auto& mismatch = mismatches_[static_cast<std::size_t>(lane)]) {
+        tell_everyone(*mismatch);
+      }
+    }
+    if (const auto abort = state_.abort()) {
+      tell_everyone({ControlKind::abort, 0, abort->reason, static_cast<std::uint32_t>(abort->by)});
+    }
   }
 
   asio::awaitable<void> stop_when_told(Deadline limit) {
@@ -198,10 +225,9 @@ class Service::Impl {
     }
     // Of a peer that is gone the group knows already.
     if (state_.presence(peer) != Presence::here || is_leaving_) co_return;
-    state_.inbox(introduction.lane)
-        .fail(Error(ErrorCode::peer_lost,
-                    fmt::format("no data connection to {} after {} s of trying: {}",
-                                state_.describe(peer), kDataDialLimitS, reason)));
+    const std::string text = fmt::format("no data connection to {} after {} s of trying: {}",
+                                         state_.describe(peer), kDataDialLimitS, reason);
+    state_.inbox(introduction.lane).fail({0, Error(ErrorCode::peer_lost, text)});
   }
 
   void admit(const Introduction& introduction, Tcp::socket socket) {
@@ -228,9 +254,11 @@ class Service::Impl {
     if (!is_new) connection->close();
     connection = std::make_shared<ControlConnection>(
         std::move(socket),
-        ControlConnection::Handlers{
-            [this, peer](const Control& control) { hear(peer, control); },
-            [this, peer](const std::string& how) { state_.note_lost(peer, how); }});
+        ControlConnection::Handlers{[this, peer](const Control& control) { hear(peer, control); },
+                                    [this, peer](const std::string& how) {
+                                      state_.note_lost(peer, how);
+                                      wake_waiting();
+                                    }});
     connection->start();
     if (!is_new) return;
     const std::lock_guard lock(mutex_);
@@ -242,8 +270,9 @@ class Service::Impl {
   void hear(int peer, const Control& control) {
     switch (control.kind) {
       case ControlKind::abort: {
-        const bool is_rank = control.rank >= 0 && control.rank < state_.size();
-        state_.note_abort(is_rank ? control.rank : peer, control.text);
+        const bool is_rank = control.number < static_cast<std::uint32_t>(state_.size());
+        state_.note_abort(is_rank ? static_cast<int>(control.number) : peer, control.text);
+        wake_waiting();
         break;
       }
       case ControlKind::heartbeat: state_.note_heartbeat(); break;
@@ -251,10 +280,13 @@ class Service::Impl {
       case ControlKind::wish:
         if (state_.rank() < peer) connect(peer, control.lane);
         break;
-      case ControlKind::mismatch:
-        state_.inbox(control.lane).fail(Error(ErrorCode::invalid_argument, control.text));
-        break;
+      case ControlKind::mismatch: note_mismatch(control); break;
     }
+  }
+
+  void wake_waiting() {
+    const std::lock_guard lock(mutex_);  // nobody is between looking and going to sleep
+    changed_.notify_all();
   }
 
   void note_reason(int peer, std::string reason) {
@@ -285,6 +317,8 @@ class Service::Impl {
   bool is_leaving_ = false;
   std::vector<Tcp::endpoint> addresses_;  // [size] where a higher rank answered
   std::set<std::pair<int, int>> begun_;   // (peer, lane) that are connected or about to be
+  std::array<std::optional<Control>, Communicator::kMaxLanes>
+      mismatches_;  // the first of each lane
 
   std::mutex mutex_;  // guards what follows, up to the context
   std::condition_variable changed_;
@@ -316,12 +350,15 @@ void Service::connect(int peer, int lane) {
   impl_->post([impl = impl_.get(), peer, lane] { impl->connect(peer, lane); });
 }
 
-void Service::tell(int peer, const Control& control) {
-  impl_->post([impl = impl_.get(), peer, control] { impl->tell(peer, control); });
-}
-
 void Service::tell_everyone(const Control& control) {
   impl_->post([impl = impl_.get(), control] { impl->tell_everyone(control); });
+}
+
+void Service::tell_mismatch(const Control& control) {
+  impl_->post([impl = impl_.get(), control] {
+    impl->tell_everyone(control);
+    impl->note_mismatch(control);
+  });
 }
 
 }  // namespace muster::collectives::tcp

@@ -45,12 +45,13 @@ class Service {
   /// and keeps to the first where that very rank answers.
   void call(int peer, const std::vector<Endpoint>& candidates);
   /// Returns once there is a control connection to every peer. Error(timeout) names the missing
-  /// ones and what went wrong.
+  /// ones and what went wrong; peer_lost names one that has ended or aborted meanwhile.
   void await_everyone(Deadline deadline);
   /// Makes the data connections to a peer; they come by the inbox of the lane.
   void connect(int peer, int lane);
-  void tell(int peer, const Control& control);
   void tell_everyone(const Control& control);
+  /// Tells everyone, and again when leaving: some may hear of that before they hear from others.
+  void tell_mismatch(const Control& control);
 
  private:
   class Impl;

@@ -66,6 +66,14 @@ bool Stream::pull_head(std::span<std::byte> guess) noexcept {
   return moved > 0;
 }
 
+std::optional<Frame> Stream::peek() const noexcept {
+  if (frame_ || head_have_ > 0) return frame_;
+  FrameBytes head{};
+  const ssize_t there = ::recv(socket_.number(), head.data(), head.size(), MSG_DONTWAIT | MSG_PEEK);
+  if (there != static_cast<ssize_t>(head.size())) return std::nullopt;
+  return decode(head);
+}
+
 bool Stream::pull_body(std::span<std::byte> chunk) noexcept {
   const std::span<std::byte> rest = chunk.subspan(received_);
   const std::size_t moved = judge(

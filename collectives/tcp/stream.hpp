@@ -42,6 +42,8 @@ class Stream {
   /// and sets is_garbage().
   bool pull_head(std::span<std::byte> guess) noexcept;
   bool is_garbage() const noexcept { return is_garbage_; }
+  /// The next head, which stays where it is; nothing if it is not there whole.
+  std::optional<Frame> peek() const noexcept;
   /// Reads on in a chunk's body, which lies in `chunk` [frame()->bytes].
   bool pull_body(std::span<std::byte> chunk) noexcept;
   /// The chunk is dealt with: the next head may come.

@@ -109,8 +109,8 @@ std::unique_ptr<Transport> TcpFabric::open_lane(int lane) {
   }
   LaneServices services{.connect = [this, lane](int peer) { service_.connect(peer, lane); },
                         .tell_mismatch =
-                            [this, lane](int peer, std::string text) {
-                              service_.tell(peer, {ControlKind::mismatch, lane, std::move(text)});
+                            [this, lane](std::uint32_t sequence, const std::string& text) {
+                              service_.tell_mismatch({ControlKind::mismatch, lane, text, sequence});
                             }};
   return std::make_unique<TcpTransport>(state_, lane, policy_, std::move(services));
 }
@@ -118,7 +118,8 @@ std::unique_ptr<Transport> TcpFabric::open_lane(int lane) {
 void TcpFabric::abort(std::string_view reason) noexcept {
   try {
     if (!state_.note_abort(state_.rank(), reason)) return;
-    service_.tell_everyone({ControlKind::abort, 0, std::string(reason), state_.rank()});
+    service_.tell_everyone(
+        {ControlKind::abort, 0, std::string(reason), static_cast<std::uint32_t>(state_.rank())});
   } catch (const std::exception& error) {
     log_error(
         fmt::format("tcp: abort of group {} not sent: reason=\"{}\"", state_.name(), error.what()));

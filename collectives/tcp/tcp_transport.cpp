@@ -5,6 +5,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <sched.h>
 
 namespace muster::collectives::tcp {
@@ -100,10 +101,14 @@ void TcpTransport::wait_until(const IsDone& is_done) {
   Patience patience(policy_);
   while (!is_done()) {
     // What has come before the trouble counts, so it is looked for again once trouble is known.
-    if (progress() || (state_.is_troubled() && progress())) {
+    const auto is_troubled = [this] {
+      return state_.is_troubled() || state_.inbox(lane_).has_news();
+    };
+    if (progress() || (is_troubled() && progress())) {
       patience.renew();
       continue;
     }
+    if (state_.inbox(lane_).has_news()) check_inbox();
     if (state_.is_troubled()) check_trouble();
     check_ended_links();
     pass_time(patience);
@@ -119,9 +124,7 @@ bool TcpTransport::progress() {
     try {
       has_moved = link.progress() || has_moved;
     } catch (const Mismatch& mismatch) {
-      std::string text = mismatch_text(peer, mismatch);
-      services_.tell_mismatch(peer, text);
-      throw Error(ErrorCode::invalid_argument, text);
+      throw_mismatch(peer, mismatch);
     } catch (Error& error) {
       error.add_context(
           fmt::format("receiving from {} in {}", state_.describe(peer), describe_call()));
@@ -146,7 +149,14 @@ void TcpTransport::take_news() {
     if (link == nullptr) link = std::make_unique<Link>(book_);
     link->add(std::move(arrival));
   }
-  if (const auto failure = inbox.failure()) throw Error(*failure);
+}
+
+void TcpTransport::check_inbox() {
+  const auto failure = state_.inbox(lane_).failure();
+  if (!failure) return;
+  const auto ahead = static_cast<std::int32_t>(failure->sequence - signature_.sequence());
+  const bool is_later = failure->sequence != 0 && signature_.sequence() != 0 && ahead > 0;
+  if (!is_later) throw Error(failure->error);
 }
 
 void TcpTransport::pass_time(Patience& patience) {
@@ -158,6 +168,7 @@ void TcpTransport::pass_time(Patience& patience) {
 }
 
 void TcpTransport::sleep() {
+  check_strays();
   Inbox& inbox = state_.inbox(lane_);
   polls_.clear();
   polls_.push_back({inbox.wake_fd(), POLLIN, 0});
@@ -169,6 +180,7 @@ void TcpTransport::sleep() {
 
 void TcpTransport::check_deadline(Clock::time_point now) {
   const std::uint64_t heartbeats = state_.heartbeats();
+  // A rank that waits may wait for the busy one by way of others, so any sign of life counts.
   if (heartbeats != heartbeats_) {
     heartbeats_ = heartbeats;
     deadline_ = std::max(deadline_, deadline_of(options_),
@@ -222,10 +234,9 @@ std::string TcpTransport::mismatch_text(int peer, const Mismatch& mismatch) cons
   const Frame& theirs = mismatch.theirs;
   const Frame& mine = mismatch.mine;
   if (theirs.signature == mine.signature) {
-    return fmt::format(
-        "rank {} sends {} bytes where rank {} takes {} in {}; the counts that a "
-        "pair of ranks gives must agree",
-        peer, theirs.length, rank(), mine.length, describe_call());
+    return fmt::format("{}: rank {} sends {} bytes, rank {} expects {} (group {}, lane {})",
+                       to_string(mine.signature), peer, theirs.length, rank(), mine.length,
+                       state_.name(), lane_);
   }
   RankedSignature first{rank(), mine.signature};
   RankedSignature second{peer, theirs.signature};
@@ -235,17 +246,39 @@ std::string TcpTransport::mismatch_text(int peer, const Mismatch& mismatch) cons
   return text.substr(text.find(": ") + 2);
 }
 
+void TcpTransport::throw_mismatch(int peer, const Mismatch& mismatch) {
+  const std::string text = mismatch_text(peer, mismatch);
+  services_.tell_mismatch(mismatch.mine.signature.sequence(), text);
+  throw Error(ErrorCode::invalid_argument, text);
+}
+
+void TcpTransport::check_strays() {
+  // Messages between two ranks alone are in no sequence.
+  if (signature_.sequence() == 0) return;
+  for (const int peer : busy_) {
+    const auto stray = links_[static_cast<std::size_t>(peer)]->peek_unasked();
+    if (!stray || stray->signature == signature_ ||
+        stray->signature.sequence() != signature_.sequence()) {
+      continue;
+    }
+    Frame mine = *stray;
+    mine.signature = signature_;
+    throw_mismatch(peer, {*stray, mine});
+  }
+}
+
 void TcpTransport::throw_lost(const std::string& how) const {
   throw Error(ErrorCode::peer_lost, fmt::format("{}; this rank was in {}", how, describe_call()));
 }
 
 void TcpTransport::throw_timeout() const {
   const std::chrono::duration<double> waited = Clock::now() - begun_;
-  throw Error(ErrorCode::timeout,
-              fmt::format("{} waited {:.1f} s (limit {} s) on {}; not moved yet: {}; see what they "
-                          "are busy with, or raise the limit",
-                          describe_call(), waited.count(), options_.timeout_s,
-                          state_.describe(rank()), describe_pending()));
+  throw Error(
+      ErrorCode::timeout,
+      fmt::format("{} waited {:.1f} s (limit {} s) on {} for {}; not there yet: rank {}; see "
+                  "what they are busy with, or raise the limit",
+                  describe_call(), waited.count(), options_.timeout_s, state_.describe(rank()),
+                  describe_pending(), fmt::join(busy_, ", ")));
 }
 
 }  // namespace muster::collectives::tcp

@@ -19,7 +19,8 @@ namespace muster::collectives::tcp {
 /// What a lane asks of the rest of its fabric. Any thread may call these; they do not wait.
 struct LaneServices {
   std::function<void(int peer)> connect;  // data connections, once; they come by the inbox
-  std::function<void(int peer, std::string text)> tell_mismatch;
+  /// All ranks throw the same once they come to the call of this sequence.
+  std::function<void(std::uint32_t sequence, const std::string& text)> tell_mismatch;
 };
 
 /// A lane of a TcpFabric: see Transport. A rank has no messages for itself.
@@ -53,10 +54,14 @@ class TcpTransport final : public Transport {
   /// Throws if the group has ended or a peer that is needed has.
   void check_trouble();
   void check_ended_links();
+  void check_inbox();
 
   std::string describe_call() const;
   std::string describe_pending() const;
+  /// Looks where nothing is expected: ranks that both send, or both receive, meet nowhere else.
+  void check_strays();
   std::string mismatch_text(int peer, const Mismatch& mismatch) const;
+  [[noreturn]] void throw_mismatch(int peer, const Mismatch& mismatch);
   [[noreturn]] void throw_lost(const std::string& how) const;
   [[noreturn]] void throw_timeout() const;
 

@@ -29,6 +29,7 @@ class Backends : public testing::Test {
     group.size = static_cast<int>(hosts.size());
     group.hosts = hosts;
     group.symmetric_limit = std::size_t{128} << 20;
+    group.secret = Secret::random();
     return group;
   }
 
@@ -37,7 +38,7 @@ class Backends : public testing::Test {
 };
 
 TEST_F(Backends, AreListedInOrderOfPreference) {
-  EXPECT_THAT(backend_names(), ElementsAre("self", "shm"));
+  EXPECT_THAT(backend_names(), ElementsAre("self", "shm", "tcp"));
 }
 
 TEST_F(Backends, AutoTakesSelfForOneRank) {
@@ -52,13 +53,18 @@ TEST_F(Backends, ShmServesOneRankToo) {
   EXPECT_EQ(create("shm", group_on({"a"}))->backend(), "shm");
 }
 
-TEST_F(Backends, RanksOnTwoHostsNeedWhatThisBuildLacks) {
-  const std::string text = error_text(ErrorCode::unsupported, [&] {
-    create("auto", group_on({"a", "a", "b"}));
-  });
+TEST_F(Backends, RanksOnTwoHostsNeedASecret) {
+  GroupSpec group = group_on({"a", "a", "b"});
+  group.secret.reset();
+
+  const std::string text = error_text(ErrorCode::unsupported, [&] { create("auto", group); });
 
   EXPECT_THAT(text, AllOf(HasSubstr("rank 0 is on host a and rank 2 on host b"),
-                          HasSubstr("need the tcp back end, which this build lacks")));
+                          HasSubstr("tcp: it needs the job's secret")));
+}
+
+TEST_F(Backends, TcpServesOneRankToo) {
+  EXPECT_EQ(create("tcp", group_on({"a"}))->backend(), "tcp");
 }
 
 TEST_F(Backends, SelfRefusesManyRanks) {
@@ -71,7 +77,7 @@ TEST_F(Backends, SelfRefusesManyRanks) {
 
 TEST_F(Backends, AnUnknownNameIsAnsweredWithThoseThereAre) {
   EXPECT_THAT(error_text(ErrorCode::unsupported, [&] { create("nccl", group_on({"a"})); }),
-              AllOf(HasSubstr("\"nccl\""), HasSubstr("auto, self, shm")));
+              AllOf(HasSubstr("\"nccl\""), HasSubstr("auto, self, shm, tcp")));
 }
 
 TEST_F(Backends, AGroupMustMakeSense) {

@@ -24,6 +24,7 @@ Deadline soon() {
 BackendUnderTest by_name(const std::string& name) {
   const auto make_group = [name](int ranks, int cores_per_rank) -> MakeRank {
     auto store = std::make_shared<MemoryStore>();
+    const Secret secret = Secret::random();
     return [=](int rank, kernels::Device& device) {
       GroupSpec group;
       group.name = "test";
@@ -32,6 +33,7 @@ BackendUnderTest by_name(const std::string& name) {
       group.hosts.assign(static_cast<std::size_t>(ranks), "here");
       group.cores_per_rank = cores_per_rank;
       group.symmetric_limit = kSegment;
+      group.secret = secret;
       return create_communicator(name, group, *store, device, soon());
     };
   };
@@ -90,7 +92,8 @@ BackendUnderTest fabric_in_memory() {
 }  // namespace
 
 std::vector<BackendUnderTest> all_backends() {
-  return {by_name("self"), by_name("shm"), shm_in_one_mapping(), fabric_in_memory()};
+  return {by_name("self"), by_name("shm"), by_name("tcp"), shm_in_one_mapping(),
+          fabric_in_memory()};
 }
 
 std::vector<BackendUnderTest> backends_of_many() {

@@ -208,6 +208,24 @@ TEST(TcpProcesses, NamesRanksThatDoNotCome) {
   }
 }
 
+TEST(TcpProcesses, NameARankThatDiesWhileTheGroupIsMade) {
+  MemoryStore store;
+  RankProcesses ranks(3, [&](int rank) -> std::string {
+    if (rank == 2) ::pause();  // never comes, so that the others stay in the making
+    TcpFabric fabric(spec_of(rank, 3), store, {}, Deadline::after_seconds(30.0));
+    return "connected";
+  });
+  // An address where nobody answers keeps them until one of them dies.
+  store.set("comm/test/2/tcp", "1 elsewhere 127.0.0.1:1");
+  std::this_thread::sleep_for(std::chrono::milliseconds(200));
+
+  ranks.kill(0);
+
+  const std::string words = ranks.last_words(1);
+  EXPECT_TRUE(words.starts_with("peer lost: rank 0 (pid")) << words;
+  EXPECT_NE(words.find("while group test was made"), std::string::npos) << words;
+}
+
 std::size_t count_entries(const char* folder) {
   DIR* const dir = ::opendir(folder);
   if (dir == nullptr) return 0;

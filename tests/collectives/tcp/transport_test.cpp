@@ -165,6 +165,35 @@ TEST(TcpTransport, NamesBothCallsOnBothRanksWhenTheyDiffer) {
       << errors[0];
 }
 
+TEST(TcpTransport, TellsTheOtherRanksOfTheMismatchToo) {
+  std::array<std::string, 3> errors;
+  run_lanes(3, {}, [&](Transport& lane) {
+    std::string text(40, 'x');
+    begin(lane, call_of(lane.rank() == 0 ? 10 : 11));
+    errors.at(static_cast<std::size_t>(lane.rank())) = error_text(ErrorCode::invalid_argument, [&] {
+      if (lane.rank() == 0) lane.send(1, bytes_of(text));
+      // Rank 2 waits for rank 1, which has nothing for it.
+      lane.wait(lane.receive(lane.rank() == 1 ? 0 : 1, room_in(text)));
+    });
+  });
+
+  EXPECT_EQ(errors[0], errors[1]);
+  EXPECT_EQ(errors[0], errors[2]);
+}
+
+TEST(TcpTransport, FindsDifferentCallsWhereBothRanksSend) {
+  run_lanes(2, {}, [&](Transport& lane) {
+    const std::string text(16 << 20, 'x');
+    begin(lane, call_of(lane.rank() == 0 ? 10 : 11));
+    const std::string error = error_text(ErrorCode::invalid_argument, [&] {
+      lane.wait(lane.send(1 - lane.rank(), bytes_of(text)));
+    });
+
+    EXPECT_NE(error.find("rank 0 all_reduce f32[10], rank 1 all_reduce f32[11]"), std::string::npos)
+        << error;
+  });
+}
+
 TEST(TcpTransport, NamesBothLengthsWhenTheyDiffer) {
   for (const std::size_t theirs : {std::size_t{10}, std::size_t{200'000}}) {
     run_lanes(2, {}, [&](Transport& lane) {
@@ -178,9 +207,8 @@ TEST(TcpTransport, NamesBothLengthsWhenTheyDiffer) {
         }
         lane.wait(lane.receive(1 - lane.rank(), room_in(mine)));
       });
-      EXPECT_NE(
-          text.find("rank 0 sends " + std::to_string(theirs) + " bytes where rank 1 takes 100"),
-          std::string::npos)
+      EXPECT_NE(text.find("rank 0 sends " + std::to_string(theirs) + " bytes, rank 1 expects 100"),
+                std::string::npos)
           << text;
     });
   }
