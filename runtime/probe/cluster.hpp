@@ -19,8 +19,9 @@ struct ClusterHost {
 struct HostPair {
   int a = 0;  // numbers of hosts, a < b
   int b = 0;
-  double latency_s = 0.0;       // one way, 8 bytes: half of the fastest round trip
-  double ab_bytes_per_s = 0.0;  // from a to b alone
+  double latency_s = 0.0;        // one way, 8 bytes: half of the fastest round trip
+  double usual_latency_s = 0.0;  // half of the median round trip; 0: not known
+  double ab_bytes_per_s = 0.0;   // from a to b alone
   double ba_bytes_per_s = 0.0;
   double both_bytes_per_s = 0.0;  // each way with both at once; 0: not measured
 

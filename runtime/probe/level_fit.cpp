@@ -14,6 +14,7 @@ namespace {
 
 constexpr int kResamples = 200;
 constexpr int kLeastLinks = 3;
+constexpr double kSteady = 1.5;      // median over fastest round trip
 constexpr double kMostSpread = 0.1;  // standard deviation over mean
 // Latencies that differ by less than about this differ by who was scheduled when.
 constexpr double kLatencyGrainS = 20e-6;
@@ -73,23 +74,13 @@ double value_of(const Cluster& cluster, const Finding& finding, const Value& val
 
 void add_slow_pairs(const Cluster& cluster, std::vector<Finding>& findings) {
   const std::vector<int> racks = racks_of(cluster);
-  std::vector<PairCost> bandwidth;
-  std::vector<PairCost> latency;
-  for (const HostPair& pair : cluster.pairs) {
-    if (pair.slower_bytes_per_s() > 0.0) {
-      bandwidth.push_back({pair.a, pair.b, 1.0 / pair.slower_bytes_per_s()});
-    }
-    if (pair.latency_s > 0.0) {
-      latency.push_back({pair.a, pair.b, pair.latency_s + kLatencyGrainS});
-    }
-  }
   const auto rate = [](const HostPair& pair) { return pair.slower_bytes_per_s(); };
-  for (const Finding& finding : find_slow(bandwidth, racks)) {
+  for (const Finding& finding : find_slow(bandwidth_costs(cluster), racks)) {
     findings.push_back(with_value(finding, "bandwidth", value_of(cluster, finding, rate)));
   }
   // The larger of two latencies is the worse one: the best of a host is its least.
   const auto quickness = [](const HostPair& pair) { return 1.0 / pair.latency_s; };
-  for (const Finding& finding : find_slow(latency, racks)) {
+  for (const Finding& finding : find_slow(latency_costs(cluster), racks)) {
     findings.push_back(with_value(finding, "latency", 1.0 / value_of(cluster, finding, quickness)));
   }
 }
@@ -140,6 +131,26 @@ std::vector<int> racks_of(const Cluster& cluster) {
     racks.push_back(numbers.emplace(host.rack, static_cast<int>(numbers.size())).first->second);
   }
   return racks;
+}
+
+std::vector<PairCost> bandwidth_costs(const Cluster& cluster) {
+  std::vector<PairCost> costs;
+  for (const HostPair& pair : cluster.pairs) {
+    const double rate = pair.slower_bytes_per_s();
+    if (rate > 0.0) costs.push_back({pair.a, pair.b, 1.0 / rate});
+  }
+  return costs;
+}
+
+std::vector<PairCost> latency_costs(const Cluster& cluster) {
+  std::vector<PairCost> costs;
+  for (const HostPair& pair : cluster.pairs) {
+    const bool is_steady = pair.usual_latency_s <= kSteady * pair.latency_s;
+    if (pair.latency_s > 0.0 && is_steady) {
+      costs.push_back({pair.a, pair.b, pair.latency_s + kLatencyGrainS});
+    }
+  }
+  return costs;
 }
 
 std::vector<LinkLevel> fit_levels(const Cluster& cluster) {

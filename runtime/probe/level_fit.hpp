@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "runtime/probe/cluster.hpp"
+#include "runtime/probe/slow_ends.hpp"
 
 namespace muster::runtime {
 
@@ -19,6 +20,12 @@ std::vector<LinkLevel> fit_levels(const Cluster& cluster);
 
 /// Number of the rack of every host: hosts without one share a rack.
 std::vector<int> racks_of(const Cluster& cluster);
+
+/// What find_slow() compares: seconds per byte of the slower direction, and seconds of latency.
+/// Pairs without a bandwidth, and pairs whose median round trip is far from their fastest, have
+/// none: what such a pair waited for was a processor.
+std::vector<PairCost> bandwidth_costs(const Cluster& cluster);
+std::vector<PairCost> latency_costs(const Cluster& cluster);
 
 /// Slow hosts, links and uplinks by bandwidth and by latency, and hosts that are slow inside, most
 /// severe first. A host slow in both is named for both.

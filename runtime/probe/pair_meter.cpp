@@ -1,9 +1,9 @@
 #include "runtime/probe/pair_meter.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
-#include <limits>
 
 namespace muster::runtime {
 namespace {
@@ -52,7 +52,9 @@ PairMeter::PairMeter(collectives::Communicator& group, MemorySource& memory)
 PairTimes PairMeter::measure(int partner) {
   const bool leads = group_.rank() < partner;
   PairTimes times;
-  times.latency_s = share(partner, ping(partner), leads);
+  ping(partner, times);
+  times.latency_s = share(partner, times.latency_s, leads);
+  times.usual_latency_s = share(partner, times.usual_latency_s, leads);
   const double first = leads ? stream_out(partner) : stream_in(partner);
   const double second = leads ? stream_in(partner) : stream_out(partner);
   times.out_bytes_per_s = leads ? first : second;
@@ -70,8 +72,8 @@ double PairMeter::share(int partner, double value, bool is_mine) {
   return value;
 }
 
-double PairMeter::ping(int partner) {
-  double least = std::numeric_limits<double>::infinity();
+void PairMeter::ping(int partner, PairTimes& times) {
+  std::array<double, kPings> trips{};
   for (int i = 0; i < kPings; ++i) {
     if (group_.rank() > partner) {
       send(group_, receive<std::int64_t>(group_, partner), partner);
@@ -80,9 +82,11 @@ double PairMeter::ping(int partner) {
     const Clock::time_point begin = Clock::now();
     send(group_, std::int64_t{i}, partner);
     receive<std::int64_t>(group_, partner);
-    least = std::min(least, seconds_between(begin, Clock::now()));
+    trips[static_cast<std::size_t>(i)] = seconds_between(begin, Clock::now());
   }
-  return least / 2.0;
+  std::sort(trips.begin(), trips.end());
+  times.latency_s = trips.front() / 2.0;
+  times.usual_latency_s = trips[kPings / 2] / 2.0;
 }
 
 // The receiver measures, and says whether the stream is to be repeated: 1 or 0.

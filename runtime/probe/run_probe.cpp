@@ -89,14 +89,18 @@ class Run {
   }
 
   int run(Clock::time_point begin) {
-    const Cluster cluster =
+    const SurveyResult result =
         survey(*world_group_, local_group_.get(), places_.of_rank, places_.hosts);
     const LinkProfile links = measure_links(*world_group_, kLargestAllReduce, kAllReduceBudgetS);
     const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!is_chief()) return 0;
+    const Cluster& cluster = result.cluster;
     reporter_.lines(cluster_report(cluster));
     if (world_.size > 1) reporter_.lines(all_reduce_table(links));
-    reporter_.lines(fmt::format("measured in {:.2f} s after the rendezvous", seconds));
+    reporter_.lines(fmt::format(
+        "measured in {:.2f} s after the rendezvous: {:.3f} s inside hosts, {} rounds of pairs of "
+        "hosts with {:.3f} s at most",
+        seconds, result.inside_s, result.rounds, result.round_s));
     if (out_) out_->write(cluster_to_toml(cluster));
     if (html_) html_->write(cluster_html(cluster));
     return 0;

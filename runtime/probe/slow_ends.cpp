@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <set>
 #include <utility>
 
 namespace muster::runtime {
@@ -125,12 +126,16 @@ std::vector<Finding> find_slow(std::span<const PairCost> costs, std::span<const 
   return Judge(rack_of_host).judge(costs);
 }
 
-std::vector<std::vector<int>> recheck_rounds(std::span<const PairCost> costs,
+std::vector<std::vector<int>> recheck_rounds(std::span<const std::vector<PairCost>> kinds,
                                              std::span<const int> rack_of_host, int most_rounds) {
-  Judge judge(rack_of_host);
-  judge.judge(costs);
+  std::set<Pair> suspects;
+  for (const std::vector<PairCost>& costs : kinds) {
+    Judge judge(rack_of_host);
+    judge.judge(costs);
+    for (const Pair& pair : judge.suspects()) suspects.insert(pair);
+  }
   std::vector<std::vector<int>> rounds;
-  for (const auto& [a, b] : judge.suspects()) {
+  for (const auto& [a, b] : suspects) {
     const auto is_free = [a = static_cast<std::size_t>(a),
                           b = static_cast<std::size_t>(b)](const std::vector<int>& round) {
       return round[a] < 0 && round[b] < 0;

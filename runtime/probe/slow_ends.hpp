@@ -31,11 +31,15 @@ inline constexpr double kSlowFactor = 1.5;
 /// The findings have factor and ends; quantity and value are the caller's to fill.
 std::vector<Finding> find_slow(std::span<const PairCost> costs, std::span<const int> rack_of_host);
 
+/// What looks slow is measured again in so many passes of so many rounds at most.
+inline constexpr int kRecheckPasses = 2;
+inline constexpr int kRecheckRounds = 3;
+
 /// Rounds in the form of pair_rounds() in which what looks slow is measured again: the best pair of
 /// every slow host and every slow pair, each once, in at most `most_rounds` rounds. A pair whose
 /// every sample was disturbed looks slow by accident, and would be named if its minimum did not get
 /// this second chance. No round is returned when nothing looks slow.
-std::vector<std::vector<int>> recheck_rounds(std::span<const PairCost> costs,
+std::vector<std::vector<int>> recheck_rounds(std::span<const std::vector<PairCost>> kinds,
                                              std::span<const int> rack_of_host, int most_rounds);
 
 /// The 20th percentile, by the next lower value; 0 of nothing.

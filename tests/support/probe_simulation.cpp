@@ -17,8 +17,6 @@ using runtime::FindingKind;
 using runtime::PairCost;
 using Racks = std::set<int>;
 
-constexpr int kRechecks = 4;  // rounds, as the probe makes
-
 class Simulation {
  public:
   explicit Simulation(const SimulatedNetwork& network) : network_(network), random_(network.seed) {
@@ -43,8 +41,12 @@ class Simulation {
     }
     std::vector<PairCost> costs;
     for (const auto& round : runtime::pair_rounds(network_.hosts)) measure(round, costs);
-    for (const auto& round : runtime::recheck_rounds(costs, rack_of_host, kRechecks)) {
-      measure(round, costs);
+    for (int pass = 0; pass < runtime::kRecheckPasses; ++pass) {
+      const std::vector<std::vector<PairCost>> kinds = {costs};
+      for (const auto& round :
+           runtime::recheck_rounds(kinds, rack_of_host, runtime::kRecheckRounds)) {
+        measure(round, costs);
+      }
     }
     for (const Finding& finding : runtime::find_slow(costs, rack_of_host)) {
       switch (finding.kind) {

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/probe/pair_rounds.hpp"
 #include "tests/support/probe_simulation.hpp"
 
 namespace muster::runtime {
@@ -87,16 +88,18 @@ TEST(RecheckRounds, MeasureEverySuspectOnceWithoutOverlap) {
     return a == 0 && b == 1 ? 2.0 : 1.0;
   });
 
-  const auto rounds = recheck_rounds(costs, one_rack(6), 4);
+  const std::vector<std::vector<PairCost>> kinds = {costs};
+  const auto rounds = recheck_rounds(kinds, one_rack(6), 4);
 
   EXPECT_THAT(rounds,
               ElementsAre(ElementsAre(1, 0, -1, -1, -1, -1), ElementsAre(-1, 2, 1, -1, -1, -1)));
-  EXPECT_EQ(recheck_rounds(costs, one_rack(6), 1).size(), 1U);
+  EXPECT_EQ(recheck_rounds(kinds, one_rack(6), 1).size(), 1U);
 }
 
 TEST(RecheckRounds, AreNoneWhereAllIsWell) {
-  EXPECT_THAT(recheck_rounds(all_pairs(4, [](int, int) { return 1.0; }), one_rack(4), 4),
-              IsEmpty());
+  const std::vector<std::vector<PairCost>> kinds = {all_pairs(4, [](int, int) { return 1.0; })};
+
+  EXPECT_THAT(recheck_rounds(kinds, one_rack(4), 4), IsEmpty());
 }
 
 TEST(LowQuantile, IsTheFifthFromBelow) {
@@ -128,6 +131,24 @@ TEST(FindSlowInNoise, NamesUplinksOfManyRacks) {
     EXPECT_EQ(outcome.named_uplinks, outcome.planted_uplinks) << "seed " << seed;
     EXPECT_EQ(outcome.named_links, 0) << "seed " << seed;
   }
+}
+
+// 4,096 ranks, 8 on a host, 32 racks.
+TEST(FindSlowInNoise, NamesEveryFaultOf512HostsInSixtyRuns) {
+  int exact = 0;
+  std::size_t hosts = 0;
+  std::size_t uplinks = 0;
+  for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    const test::SimulationOutcome outcome = test::simulate_probe({.hosts = 512, .seed = seed});
+    exact += outcome.is_exact() ? 1 : 0;
+    hosts += outcome.named_hosts.size();
+    uplinks += outcome.named_uplinks.size();
+  }
+  RecordProperty("exact_runs", exact);
+  RecordProperty("rounds", static_cast<int>(pair_rounds(512).size()));
+  EXPECT_EQ(exact, 60);
+  EXPECT_EQ(hosts, 180U);
+  EXPECT_EQ(uplinks, 120U);
 }
 
 TEST(FindSlowInNoise, IsSilentWhereNothingWasPlanted) {
