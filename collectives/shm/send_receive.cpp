@@ -27,7 +27,7 @@ Signature signature_from(std::uint64_t word, std::int64_t count) {
 // Bytes of a piece of a message. A message that fits the ring has no more pieces than that has
 // slots, and more than one if it is long enough for one rank to copy in while the other copies out.
 std::size_t piece_length(std::size_t bytes) noexcept {
-  constexpr std::size_t kShortest = 16 * kKiB;
+  constexpr std::size_t kShortest = 64 * kKiB;
   constexpr std::size_t kPage = 4 * kKiB;
   const std::size_t even = (bytes + kRingSlots - 1) / kRingSlots;
   return std::clamp((even + kPage - 1) / kPage * kPage, kShortest, kRingSlot);
