@@ -4,6 +4,7 @@
 #include "kernels/ops/attention.hpp"
 #include "kernels/ops/elementwise.hpp"
 #include "kernels/ops/embedding.hpp"
+#include "kernels/ops/geglu.hpp"
 #include "kernels/ops/matmul.hpp"
 #include "kernels/ops/reduce.hpp"
 #include "kernels/ops/rms_norm.hpp"
@@ -30,6 +31,8 @@ struct OpTable {
   Kernel<AttentionBackwardArgs> attention_backward;
   Kernel<SwigluArgs> swiglu;
   Kernel<SwigluBackwardArgs> swiglu_backward;
+  Kernel<GegluArgs> geglu;
+  Kernel<GegluBackwardArgs> geglu_backward;
   Kernel<SoftmaxStatisticsArgs> softmax_statistics;
   Kernel<SoftmaxLossArgs> softmax_loss;
   Kernel<SoftmaxGradientArgs> softmax_gradient;

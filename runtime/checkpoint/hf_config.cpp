@@ -105,8 +105,14 @@ void refuse_unsupported(const Object& config) {
   if (config.positive("partial_rotary_factor", 1.0) != 1.0) {
     config.refuse("partial_rotary_factor", "is not 1; partial rotation is not supported");
   }
-  require_one_of(config, "hidden_act", config.text("hidden_act", "silu"),
-                 std::array<std::string_view, 2>{"silu", "swish"});
+}
+
+// Each function has two names.
+GatedUnit read_gated_unit(const Object& config) {
+  const std::string name = config.text("hidden_act", "silu");
+  require_one_of(config, "hidden_act", name,
+                 std::array<std::string_view, 4>{"silu", "swish", "gelu_pytorch_tanh", "gelu_new"});
+  return name == "silu" || name == "swish" ? GatedUnit::swiglu : GatedUnit::geglu;
 }
 
 RopeScaling read_rope_scaling(const Object& rope) {
@@ -181,6 +187,7 @@ ModelShape read_shape(const Object& config) {
   read_rope(config, shape);
   shape.tie_embeddings = config.flag("tie_word_embeddings", false);
   shape.qkv_bias = model_type == "qwen2";
+  shape.gated_unit = read_gated_unit(config);
   shape.init_std = config.positive("initializer_range", shape.init_std);
   return shape;
 }

@@ -8,8 +8,9 @@
 namespace muster::runtime {
 
 /// Reads `folder`/config.json of a Hugging Face model. Understood: model_type llama, mistral and
-/// qwen2, hidden_act silu; rotary scaling default, linear and llama3, written as rope_scaling (with
-/// rope_type, or type in old files) or as rope_parameters (transformers 5).
+/// qwen2; hidden_act silu and gelu_pytorch_tanh, by either of their names; rotary scaling default,
+/// linear and llama3, written as rope_scaling (with rope_type, or type in old files) or as
+/// rope_parameters (transformers 5).
 ///
 /// A sliding window lowers max_position to its size, up to which it changes nothing.
 ///

@@ -38,6 +38,7 @@ struct ModelSection {
   double init_std = 0.02;
   bool tie_embeddings = false;
   bool qkv_bias = false;
+  std::string hidden_act = "silu";
 };
 
 struct DataSource {

@@ -52,7 +52,7 @@ constexpr Key<Job> kKeys[] = {
 
     {"model.path", &field<&Job::model, &ModelSection::path>, path(), kOptional,
      "Hugging Face folder with config.json and weights; excludes the keys of a shape (layers to "
-     "norm_eps, rope_theta, tie_embeddings, qkv_bias)."},
+     "norm_eps, rope_theta, tie_embeddings, qkv_bias, hidden_act)."},
     {"model.init", &field<&Job::model, &ModelSection::init>, one_of("auto pretrained random"),
      kOptional, "Where weights come from; auto: pretrained with a path, else random."},
     {"model.arch", &field<&Job::model, &ModelSection::arch>, one_of("llama"), kOptional,
@@ -81,6 +81,9 @@ constexpr Key<Job> kKeys[] = {
      "One matrix is both embedding and output head."},
     {"model.qkv_bias", &field<&Job::model, &ModelSection::qkv_bias>, kAny, kOptional,
      "Query, key and value projections have a bias."},
+    {"model.hidden_act", &field<&Job::model, &ModelSection::hidden_act>,
+     one_of("silu gelu_pytorch_tanh"), kOptional,
+     "Activation of the gated unit between the two halves of an mlp."},
 
     {"tokenizer.path", &field<&Job::tokenizer, &TokenizerSection::path>, path(), kOptional,
      "Tokenizer file; empty: bytes (256 bytes, bos 256, eos 257, pad 258)."},
@@ -209,7 +212,7 @@ constexpr Key<DataSource> kSourceKeys[] = {
 constexpr std::string_view kShapeKeys[] = {
     "model.layers",     "model.hidden",         "model.heads",    "model.kv_heads",
     "model.ffn",        "model.vocab",          "model.norm_eps", "model.max_position",
-    "model.rope_theta", "model.tie_embeddings", "model.qkv_bias",
+    "model.rope_theta", "model.tie_embeddings", "model.qkv_bias", "model.hidden_act",
 };
 
 }  // namespace

@@ -175,7 +175,7 @@ class Builder {
                        {{prefix + "gate_proj.weight", ffn}, {prefix + "up_proj.weight", ffn}},
                        shape_.init_std));
     const ValueId h = activation(block, "h", ffn);
-    emit(block.list, "swiglu",
+    emit(block.list, shape_.gated_unit == GatedUnit::swiglu ? "swiglu" : "geglu",
          {block.list.column_view(gate_up, "gate", 0, ffn),
           block.list.column_view(gate_up, "up", ffn, ffn)},
          {h});

@@ -15,6 +15,10 @@ struct RopeScaling {
   std::int64_t original_max_position = 8192;
 };
 
+/// The unit between the two halves of an mlp: h = act(gate) * up, with silu or the tanh form of
+/// gelu.
+enum class GatedUnit { swiglu, geglu };
+
 /// Everything a family needs to emit its model.
 struct ModelShape {
   std::string family = "llama";
@@ -31,6 +35,7 @@ struct ModelShape {
   RopeScaling rope_scaling;
   bool tie_embeddings = false;
   bool qkv_bias = false;
+  GatedUnit gated_unit = GatedUnit::swiglu;
   double init_std = 0.02;
 };
 

@@ -40,6 +40,8 @@ const std::vector<const OpKind*>& op_kinds() {
       &ops::attention_backward(),
       &ops::swiglu(),
       &ops::swiglu_backward(),
+      &ops::geglu(),
+      &ops::geglu_backward(),
       &ops::add(),
       &ops::softmax_statistics(),
       &ops::softmax_loss(),

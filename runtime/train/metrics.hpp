@@ -21,7 +21,8 @@ struct StepMetrics {
   bool is_skipped = false;
   std::int64_t memory_bytes = 0;       // peak resident set of rank 0
   std::int64_t arena_bytes = 0;        // allocated for the values of a micro-batch
-  std::int64_t heap_allocations = -1;  // during the step on rank 0; -1: not counted
+  std::int64_t heap_allocations = -1;  // during the step on rank 0 (the first
+                                       // step: since its start); -1: not counted
 };
 
 /// Appends one JSON object per step to `output_dir/metrics.jsonl`; a line is written with one

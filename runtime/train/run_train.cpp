@@ -176,7 +176,9 @@ void Run::prepare_training() {
 }
 
 bool Run::run_step() {
-  const std::int64_t allocations = heap_allocations();
+  // The first step of a run answers for all that came before it, too.
+  const bool is_first = trainer_->position().step == first_step_;
+  const std::int64_t allocations = is_first ? 0 : heap_allocations();
   const Clock::time_point begin = Clock::now();
   const StepOutcome outcome = trainer_->step(stop_.is_asked());
   const double seconds = seconds_since(begin);

@@ -28,6 +28,7 @@ ModelShape shape_from_keys(const JobConfig& config, std::int64_t tokenizer_vocab
           .rope_theta = model.rope_theta,
           .tie_embeddings = model.tie_embeddings,
           .qkv_bias = model.qkv_bias,
+          .gated_unit = model.hidden_act == "silu" ? GatedUnit::swiglu : GatedUnit::geglu,
           .init_std = model.init_std};
 }
 

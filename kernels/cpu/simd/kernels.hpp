@@ -16,6 +16,8 @@ void attention(Device& device, const AttentionArgs& args);
 void attention_backward(Device& device, const AttentionBackwardArgs& args);
 void swiglu(Device& device, const SwigluArgs& args);
 void swiglu_backward(Device& device, const SwigluBackwardArgs& args);
+void geglu(Device& device, const GegluArgs& args);
+void geglu_backward(Device& device, const GegluBackwardArgs& args);
 void softmax_statistics(Device& device, const SoftmaxStatisticsArgs& args);
 void softmax_loss(Device& device, const SoftmaxLossArgs& args);
 void softmax_gradient(Device& device, const SoftmaxGradientArgs& args);

@@ -18,6 +18,8 @@ const OpTable& op_table() {
       .attention_backward = attention_backward,
       .swiglu = swiglu,
       .swiglu_backward = swiglu_backward,
+      .geglu = geglu,
+      .geglu_backward = geglu_backward,
       .softmax_statistics = softmax_statistics,
       .softmax_loss = softmax_loss,
       .softmax_gradient = softmax_gradient,

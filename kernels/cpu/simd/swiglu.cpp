@@ -4,15 +4,10 @@
 #include "kernels/cpu/simd/columns.hpp"
 #include "kernels/cpu/simd/dispatch.hpp"
 #include "kernels/cpu/simd/kernels.hpp"
+#include "kernels/cpu/simd/sigmoid.hpp"
 
 namespace muster::kernels::cpu::MUSTER_ISA {
 namespace {
-
-/// 1 / (1 + exp(-x))
-Floats sigmoid(Floats x) {
-  const Floats one = Floats::set(1.0F);
-  return one / (one + exp(Floats::zero() - x));
-}
 
 template <typename T>
 void swiglu_row(T* h, const T* gate, const T* up, std::int64_t n) {

@@ -18,6 +18,8 @@ const OpKind& attention();
 const OpKind& attention_backward();
 const OpKind& swiglu();
 const OpKind& swiglu_backward();
+const OpKind& geglu();
+const OpKind& geglu_backward();
 const OpKind& add();
 const OpKind& softmax_statistics();
 const OpKind& softmax_loss();

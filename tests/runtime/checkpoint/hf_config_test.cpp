@@ -154,7 +154,7 @@ const BadConfig kBadConfigs[] = {
     {"OddHead", R"("head_dim": 15)", "", "\"head_dim\" is 15; must be even"},
     {"Eps", R"("rms_norm_eps": 0)", "", "\"rms_norm_eps\" is \"0\"; must be a number > 0"},
     {"Tied", R"("tie_word_embeddings": 1)", "", "must be true or false"},
-    {"Act", R"("hidden_act": "gelu")", "", "\"hidden_act\" is \"gelu\"; supported: silu"},
+    {"Act", R"("hidden_act": "gelu")", "", "\"hidden_act\" is \"gelu\"; supported: silu, swish, gelu_pytorch_tanh, gelu_new"},
     {"AttentionBias", R"("attention_bias": true)", "", "\"attention_bias\" is true"},
     {"MlpBias", R"("mlp_bias": true)", "", "\"mlp_bias\" is true"},
     {"Quantised", R"("quantization_config": {"bits": 4})", "", "quantised weights"},
