@@ -51,8 +51,8 @@ void all_to_all(Lane& lane, const Call& call);
 void all_to_all_v(Lane& lane, const Call& call);
 
 /// No round of the lane, but messages between pairs of ranks: through the sender's ring for the
-/// receiver, in pieces of kRingSlot. What is longer than the ring and symmetric at the sender is
-/// read there instead, and the sender waits for that. Sending and receiving go on side by side.
+/// receiver, in pieces of up to kRingSlot. What is longer than the ring and symmetric at the sender
+/// is read there instead, and the sender waits for that. Sending and receiving go on side by side.
 void send_receive(Lane& lane, const Call& call);
 
 /// All ranks have come.

@@ -66,9 +66,9 @@ struct alignas(kLine) Tuning {
   std::uint64_t chunk_bytes = 0;     // pieces of larger ones, a slice of each per rank
 };
 
-/// "I have sent this piece, of this message." Each rank has two of them for every other rank and
-/// lane, used in turn. A message of up to kInlineBytes is its one piece's payload; the payload of
-/// others begins with the place of the whole message in the sender's heap, if it is read there.
+/// "I have sent this piece, of this message." Each rank has kRingSlots of them for every other rank
+/// and lane, used in turn. A message of up to kInlineBytes is its one piece's payload; the payload
+/// of others begins with the place of the whole message in the sender's heap, if it is read there.
 struct alignas(kLine) PieceLine {
   std::atomic<std::uint64_t> number{0};  // pieces sent up to this one; written last, with release
   std::uint64_t signature = 0;
@@ -88,10 +88,15 @@ struct alignas(kLine) ReceiptLine {
   std::int64_t wanted_count = 0;
 };
 
+/// A message travels in pieces of a slot at most; so much may be sent before anybody receives.
+inline constexpr std::size_t kRingSlot = 128 * kKiB;
+inline constexpr std::size_t kRingSlots = 4;
+inline constexpr std::size_t kRing = kRingSlots * kRingSlot;
+
 /// What this rank writes for one other rank on one lane.
 struct PairControl {
-  std::array<PieceLine, 2> pieces;  // of messages to it
-  ReceiptLine receipt;              // of messages from it
+  std::array<PieceLine, kRingSlots> pieces;  // of messages to it
+  ReceiptLine receipt;                       // of messages from it
 };
 
 struct alignas(kLine) AbortReason {
@@ -123,11 +128,6 @@ inline constexpr std::size_t kChunkSlots = 2;
 inline constexpr std::size_t kLaneStaging = 2 * kMaxOneShot + kChunkSlots * 2 * kMaxChunk + kMiB;
 inline constexpr std::size_t kPairsOffset = 64 * kMiB;
 static_assert(kStagingOffset + kLanes * kLaneStaging <= kPairsOffset);
-
-/// A message travels in pieces of a slot each; so much may be sent before anybody receives.
-inline constexpr std::size_t kRingSlot = 256 * kKiB;
-inline constexpr std::size_t kRingSlots = 2;
-inline constexpr std::size_t kRing = kRingSlots * kRingSlot;
 
 inline constexpr std::size_t whole_huge_pages(std::size_t bytes) noexcept {
   return (bytes + kHugePage - 1) / kHugePage * kHugePage;

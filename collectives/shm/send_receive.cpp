@@ -24,6 +24,15 @@ Signature signature_from(std::uint64_t word, std::int64_t count) {
   return signature;
 }
 
+// Bytes of a piece of a message. A message that fits the ring has no more pieces than that has
+// slots, and more than one if it is long enough for one rank to copy in while the other copies out.
+std::size_t piece_length(std::size_t bytes) noexcept {
+  constexpr std::size_t kShortest = 64 * kKiB;
+  constexpr std::size_t kPage = 4 * kKiB;
+  const std::size_t even = (bytes + kRingSlots - 1) / kRingSlots;
+  return std::clamp((even + kPage - 1) / kPage * kPage, kShortest, kRingSlot);
+}
+
 /// One message of this rank's on its way to another.
 class Outgoing {
  public:
@@ -48,7 +57,7 @@ class Outgoing {
     throw_if_refused();
     const std::uint64_t number = progress_.pieces_sent;
     if (is_sent_ || !has_taken(needed())) return false;
-    const std::size_t bytes = std::min(data_.bytes() - position_, kRingSlot);
+    const std::size_t bytes = std::min(data_.bytes() - position_, piece_length(data_.bytes()));
     PieceLine& line = control_.pieces[number % kRingSlots];
     line.signature = signature_.word;
     line.count = signature_.count;
@@ -124,7 +133,7 @@ class Incoming {
     const std::uint64_t number = progress_.pieces_taken;
     const PieceLine& line = control_.pieces[number % kRingSlots];
     if (position_ == 0) compare(line);
-    const std::size_t bytes = std::min(data_.bytes() - position_, kRingSlot);
+    const std::size_t bytes = std::min(data_.bytes() - position_, piece_length(data_.bytes()));
     const bool is_kept = take(line, bytes);
     position_ += bytes;
     is_done_ = position_ == data_.bytes();
