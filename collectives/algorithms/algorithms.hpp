@@ -81,8 +81,8 @@ void all_to_all_bruck(Lane& lane, const Call& call);
 /// these differ, before any data moves between them.
 void all_to_all_v_pairwise(Lane& lane, const Call& call);
 
-/// One message each way, both at once; none where there is nothing to move. The transport sees to
-/// it that both ends agree on the length.
+/// One message each way, both at once, each with a signature of its own count: so both ends of a
+/// message find out where their counts differ.
 void send_receive(Lane& lane, const Call& call);
 
 }  // namespace muster::collectives::algorithms

@@ -56,7 +56,10 @@ class Walk {
   explicit Walk(std::span<const std::int64_t> counts) : counts_(counts) {}
 
   Share of(int rank) {
-    if (rank < at_) at_ = 0, begin_ = 0;
+    if (rank < at_) {
+      at_ = 0;
+      begin_ = 0;
+    }
     for (; at_ < rank; ++at_) begin_ += counts_[index(at_)];
     return {begin_, counts_[index(rank)]};
   }
@@ -86,15 +89,6 @@ void all_to_all_v_pairwise(Lane& lane, const Call& call) {
   exchange_pairwise(
       lane, [&](int to) { return bytes_of(view_of(call.in, out.of(to))); },
       [&](int from) { return bytes_of(view_of(call.out, in.of(from))); });
-}
-
-void send_receive(Lane& lane, const Call& call) {
-  if (call.to == lane.rank()) return copy(call.out, call.in);
-  const bool is_receiver = call.from != Call::kNobody && call.out.count() > 0;
-  const bool is_sender = call.to != Call::kNobody && call.in.count() > 0;
-  if (is_receiver) lane.transport.receive(call.from, bytes_of(call.out));
-  if (is_sender) lane.transport.send(call.to, bytes_of(call.in));
-  lane.transport.wait_all();
 }
 
 }  // namespace muster::collectives::algorithms

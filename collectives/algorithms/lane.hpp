@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/transport/transport.hpp"
+#include "kernels/base/deadline.hpp"
 #include "kernels/base/tensor_view.hpp"
 #include "kernels/device/device.hpp"
 
@@ -51,6 +52,7 @@ struct Lane {
   Scratch& scratch;
   /// Large messages move in pieces of so many bytes, so that one is combined while others travel.
   std::size_t piece_bytes = kPieceBytes;
+  Deadline deadline = Deadline::never();  // of the call
 
   static constexpr std::size_t kPieceBytes = 256 << 10;
 

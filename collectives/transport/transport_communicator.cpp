@@ -70,8 +70,10 @@ void TransportCommunicator::execute(LaneEnd& end, const Call& call, Deadline dea
     throw Error(*failure_);
   }
   try {
+    end.lane.deadline = deadline;
     end.transport->begin(Signature(call), call.options, deadline);
-    algorithms::perform(algorithms_.choose(call.kind, whole_bytes(call, size()), size()), end.lane, call);
+    algorithms::perform(algorithms_.choose(call.kind, whole_bytes(call, size()), size()), end.lane,
+                        call);
   } catch (const Error& error) {
     fail(error);
     throw;

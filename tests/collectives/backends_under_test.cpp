@@ -76,7 +76,8 @@ BackendUnderTest shm_in_one_mapping() {
 // All collectives over messages, between threads.
 BackendUnderTest fabric_in_memory() {
   const auto make_group = [](int ranks, int cores_per_rank) -> MakeRank {
-    const auto network = std::make_shared<LocalNetwork>("test", ranks);
+    const auto network =
+        std::make_shared<LocalNetwork>("test", ranks, LocalLink{.kept_messages = 64});
     return [=](int rank, kernels::Device& device) -> std::unique_ptr<Communicator> {
       GroupSpec group;
       group.name = "test";

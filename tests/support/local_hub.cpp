@@ -29,6 +29,17 @@ LocalHub::LocalHub(std::string group_in, int size_in, LocalLink link_in)
     lane.wires.resize(ranks.size());
     lane.begun.resize(ranks.size());
   }
+  room_.resize(link.kept_messages * LocalLink::kKeptBytes);
+  for (std::size_t at = 0; at < room_.size(); at += LocalLink::kKeptBytes) {
+    free_room_.push_back(room_.data() + at);
+  }
+}
+
+std::byte* LocalHub::take_room(std::size_t bytes) {
+  if (free_room_.empty() || bytes > LocalLink::kKeptBytes) return nullptr;
+  std::byte* const room = free_room_.back();
+  free_room_.pop_back();
+  return room;
 }
 
 void LocalHub::wake_all() {
@@ -64,7 +75,11 @@ void LocalHub::match(int lane, int from, int to) {
         link.bytes_per_s > 0.0 ? static_cast<double>(sent.bytes) / link.bytes_per_s : 0.0;
     if (sent.bytes > 0) std::memcpy(wanted.data, sent.data, sent.bytes);
     way.free_at = std::max(way.free_at, Clock::now()) + duration_of(seconds);
-    wire(lane, from)->finish(sent.ticket, way.free_at);
+    if (sent.is_kept) {
+      free_room_.push_back(sent.data);
+    } else {
+      wire(lane, from)->finish(sent.ticket, way.free_at);
+    }
     wire(lane, to)->finish(wanted.ticket, way.free_at + duration_of(link.delay_s));
     way.sends.pop_front();
     way.receives.pop_front();

@@ -21,6 +21,11 @@ namespace muster::collectives {
 struct LocalLink {
   double delay_s = 0.0;
   double bytes_per_s = 0.0;  // per sender and receiver; 0: no limit
+  /// So many messages of up to kKeptBytes each are kept until they are received: sending them is
+  /// done at once. With none, nothing is sent before it is wanted.
+  std::size_t kept_messages = 0;
+
+  static constexpr std::size_t kKeptBytes = 4096;
 };
 
 /// What a rank has sent so far, on all lanes.
@@ -37,6 +42,7 @@ struct LocalPost {
   Signature signature;
   std::byte* data;  // of a send: read only
   std::size_t bytes;
+  bool is_kept = false;  // a send whose data is the hub's
 };
 
 /// First in, first out. Short, and never allocates once it has grown.
@@ -48,7 +54,10 @@ class LocalQueue {
   const LocalPost& front() const { return posts_.front(); }
   void push_back(const LocalPost& post) { posts_.push_back(post); }
   void pop_front() { posts_.erase(posts_.begin()); }
-  void clear() noexcept { posts_.clear(); }
+  /// All but those that the hub keeps.
+  void clear() {
+    std::erase_if(posts_, [](const LocalPost& post) { return !post.is_kept; });
+  }
 
  private:
   std::vector<LocalPost> posts_;
@@ -110,6 +119,8 @@ class LocalHub {
     return lanes[static_cast<std::size_t>(lane)].begun[static_cast<std::size_t>(rank)];
   }
   void wake_all();
+  /// Room to keep a message in; null if there is none.
+  std::byte* take_room(std::size_t bytes);
   /// Moves the messages that both ends have posted.
   void match(int lane, int from, int to);
 
@@ -128,6 +139,8 @@ class LocalHub {
     std::vector<std::optional<std::uint32_t>> begun;  // [rank] the last call there
   };
   std::array<Lane, Communicator::kMaxLanes> lanes;
+  std::vector<std::byte> room_;  // for kept messages
+  std::vector<std::byte*> free_room_;
 };
 
 }  // namespace muster::collectives

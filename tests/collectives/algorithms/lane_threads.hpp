@@ -25,7 +25,8 @@ struct RankLane {
   void perform(const Algorithm& algorithm, Call call, double timeout_s = 60.0) {
     call.sequence = sequence++;
     call.options.timeout_s = timeout_s;
-    lane.transport.begin(Signature(call), call.options, deadline_of(call.options));
+    lane.deadline = deadline_of(call.options);
+    lane.transport.begin(Signature(call), call.options, lane.deadline);
     algorithms::perform(algorithm, lane, call);
   }
 };

@@ -77,6 +77,22 @@ TEST_F(LocalNetworkOfTwo, KeepsASendUntilItIsReceived) {
   EXPECT_THAT(error_text(ErrorCode::timeout, [&] { end(0).wait_all(); }), HasSubstr("limit 0.2 s"));
 }
 
+TEST_F(LocalNetworkOfTwo, KeepsSmallMessagesAsLongAsThereIsRoom) {
+  open({.kept_messages = 1});
+  int value = 7;
+  int got = 0;
+
+  end(0).send(1, bytes_of(value));
+  end(0).wait_all();
+  value = 8;
+  end(0).send(1, bytes_of(value));
+  EXPECT_THAT(error_text(ErrorCode::timeout, [&] { end(0).wait_all(); }), HasSubstr("4 bytes"));
+  end(1).receive(0, space_in(got));
+  end(1).wait_all();
+
+  EXPECT_EQ(got, 7);
+}
+
 TEST_F(LocalNetworkOfTwo, TakesItsTimeByDelayAndRate) {
   open({.delay_s = 0.01, .bytes_per_s = 1e5});
   std::vector<std::byte> data(2000);
