@@ -241,9 +241,10 @@ void Run::finish() {
   say(text_additions(report_));
   const BenchSummary summary = summarize(report_.rows, options_.least_bandwidth);
   if (is_chief() && !summary.is_bandwidth_enough) {
-    log_error(fmt::format("average bus bandwidth {:g} GB/s is below nine tenths of the {:g} GB/s "
-                          "that NCCL_TESTS_MIN_BW demands",
-                          summary.bandwidth, options_.least_bandwidth));
+    log_error(
+        fmt::format("average bus bandwidth {:g} GB/s is below nine tenths of the {:g} GB/s "
+                    "that NCCL_TESTS_MIN_BW demands",
+                    summary.bandwidth, options_.least_bandwidth));
   }
   if (files_) files_->write(report_);
   group_->barrier({.timeout_s = options_.timeout_s});
