@@ -39,7 +39,7 @@ std::unique_ptr<collectives::Communicator> open_group(World& world, const BenchO
   for (const Member& member : world.members) spec.hosts.push_back(member.host_id);
   spec.cores_per_rank = cores_per_rank;
   return collectives::create_communicator(options.backend, spec, *world.store, device,
-                                          Deadline::after_seconds(options.timeout_s));
+                                          Deadline::after_seconds(kBenchStartTimeout));
 }
 
 /// Everything that one operation is measured with.
