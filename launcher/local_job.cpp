@@ -103,6 +103,7 @@ int run_local_job(const LocalJob& job, std::span<const std::string> arguments) {
                    .shares = shares,
                    .signal_mask = signals.mask_before()}),
       job.grace_s, console, output, signals);
+  if (!job.is_resumable) supervisor.leave_no_checkpoint();
   supervisor.run();
   const bool is_all_gone = descendants.end_all();
   supervisor.take_last_output();

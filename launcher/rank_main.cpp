@@ -61,7 +61,7 @@ struct RunRank {
     options.arguments = {"muster"};
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
     runtime::World world = runtime::join_world(
-        identity, {.build_id = collectives::build_id(), .timeout_s = options.timeout_s});
+        identity, {.build_id = collectives::build_id(), .timeout_s = runtime::kBenchStartTimeout});
     const int code = runtime::run_bench(world, options, collectives::build_id(),
                                         *session.reporter(1), session.stop());
     runtime::leave_world(world, options.timeout_s);

@@ -109,7 +109,8 @@ void Supervisor::take_signal() {
   if (!signal) return;
   if (interruption_.signal != 0 || phase_ != Phase::running) {
     console_.notice("ending the ranks at once");
-    interruption_ = {*signal, true};
+    interruption_.signal = *signal;
+    interruption_.is_killed = true;
     kill_all();
     return;
   }
@@ -117,9 +118,9 @@ void Supervisor::take_signal() {
   stop_end_ = Clock::now() +
               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s_));
   console_.notice(
-      fmt::format("{}: ranks stop after this step and save a checkpoint, {:g} s at most (--grace); "
-                  "once more ends them at once",
-                  signal_name(*signal), grace_s_));
+      fmt::format("{}: ranks stop after this step{}, {:g} s at most{}; once more ends them at once",
+                  signal_name(*signal), interruption_.is_resumable ? " and save a checkpoint" : "",
+                  grace_s_, interruption_.is_resumable ? " (--grace)" : ""));
   for (WatchedRank& rank : ranks_) rank.ask_to_stop();
 }
 
@@ -133,10 +134,8 @@ void Supervisor::advance() {
   if (phase_ == Phase::settling && (is_culprit_known() || now >= *phase_end_)) end_the_rest();
   if (phase_ == Phase::ending && now >= *phase_end_) kill_all();
   if (phase_ == Phase::running && stop_end_ && now >= *stop_end_) {
-    console_.notice(
-        fmt::format("ranks still run after {:g} s: ending them (--grace gives them "
-                    "longer)",
-                    grace_s_));
+    console_.notice(fmt::format("ranks still run after {:g} s: ending them{}", grace_s_,
+                                interruption_.is_resumable ? " (--grace gives them longer)" : ""));
     interruption_.is_killed = true;
     kill_all();
   }

@@ -27,6 +27,9 @@ class Supervisor {
   Supervisor(std::vector<RankProcess> ranks, double grace_s, Console& console, OutputQueue& output,
              StopSignals& signals);
 
+  /// Says that a stopped job has nothing to resume from.
+  void leave_no_checkpoint() noexcept { interruption_.is_resumable = false; }
+
   /// Returns when no rank runs any more. What they wrote last is taken with take_last_output().
   void run();
   /// When nobody is left who could write: takes the rest of the ranks' output.

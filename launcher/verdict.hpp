@@ -25,8 +25,9 @@ struct RankEnd {
 
 /// A stop that somebody asked for.
 struct Interruption {
-  int signal = 0;          // 0: none
-  bool is_killed = false;  // and the ranks did not end by themselves in time
+  int signal = 0;            // 0: none
+  bool is_killed = false;    // and the ranks did not end by themselves in time
+  bool is_resumable = true;  // a stopped job has saved a checkpoint
 };
 
 struct Verdict {

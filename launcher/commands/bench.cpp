@@ -28,7 +28,7 @@ int run_bench_command(const BenchCommand& command, std::span<const std::string> 
     }
     become_rank_program(arguments);
   }
-  return run_local_job({.ranks = ranks}, arguments);
+  return run_local_job({.ranks = ranks, .is_resumable = false}, arguments);
 }
 
 int run_compare_command(const CompareCommand& command) {

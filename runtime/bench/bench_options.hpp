@@ -15,6 +15,9 @@ enum class Averaging { rank_0, mean, min, max };
 
 enum class TextFormat { nccl, osu };
 
+/// Longest time until all ranks of a benchmark have found each other.
+inline constexpr double kBenchStartTimeout = 300.0;  // seconds
+
 /// What `muster bench` is asked to do; the defaults are those of nccl-tests 2.19.6.
 struct BenchOptions {
   std::vector<std::string> operations;  // names from bench_operations()

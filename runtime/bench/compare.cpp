@@ -31,9 +31,9 @@ struct Level {
 
 Level level_of(const ComparedTimes& times) {
   if (times.samples_us.size() < 4) return {times.time_us, kAssumedNoise};
-  const double quartile = quantile(times.samples_us, 0.25);
+  const double least = quantile(times.samples_us, 0.0);
   const double median = quantile(times.samples_us, 0.5);
-  return {quartile, quartile > 0.0 ? (median - quartile) / quartile : kAssumedNoise};
+  return {least, least > 0.0 ? (median - least) / least : kAssumedNoise};
 }
 
 std::string root_text(const Json& row) {

@@ -36,11 +36,11 @@ struct Comparison {
 
 /// Whether `after` is slower than `before`, line by line and as a whole.
 ///
-/// The time of a line is the lower quartile of its samples (interference only ever adds time), its
-/// noise three times the distance from there to the median of either run, together. A run is a
-/// regression when the median of all changes exceeds both 4 % and three standard errors of that
-/// median, as the scatter of the lines gives it; or when a single line is slower by more than half
-/// and by more than three times its noise. Error(config) when the two have no line in common.
+/// The time of a line is the least of its samples (interference only ever adds time), its noise
+/// three times the distance from there to the median, of both runs together. A run is a regression
+/// when the median of all changes exceeds both 7 % and three standard errors of that median, as the
+/// scatter of the lines gives it; or when a single line is slower by more than half and by more
+/// than three times its noise. Error(config) when the two have no line in common.
 Comparison compare_times(const std::vector<ComparedTimes>& before,
                          const std::vector<ComparedTimes>& after);
 

@@ -18,18 +18,23 @@ constexpr std::int64_t kLargeBytes = 1 << 20;
 constexpr int kSmallRepeats = 200;
 constexpr int kLargeRepeats = 12;
 
+/// What a rank sends from and receives into, in memory that its peers reach, as training's is.
+struct PairBuffers {
+  Memory out;
+  Memory in;
+};
+
 /// The least time of an exchange of `bytes` with a partner, after one that does not count.
 double least_exchange(collectives::Communicator& group, int partner, std::int64_t bytes,
-                      double timeout_s) {
-  std::vector<std::byte> out(static_cast<std::size_t>(bytes));
-  std::vector<std::byte> in(out.size());
+                      const PairBuffers& buffers, double timeout_s) {
   double least = std::numeric_limits<double>::infinity();
   const int repeats = bytes == kSmallBytes ? kSmallRepeats : kLargeRepeats;
   for (int i = 0; i <= repeats; ++i) {
     const Clock::time_point begin = Clock::now();
     group
-        .send_receive({out.data(), Dtype::u8, 1, bytes}, partner, {in.data(), Dtype::u8, 1, bytes},
-                      partner, {.label = "pair", .timeout_s = timeout_s})
+        .send_receive({buffers.out.data(), Dtype::u8, 1, bytes}, partner,
+                      {buffers.in.data(), Dtype::u8, 1, bytes}, partner,
+                      {.label = "pair", .timeout_s = timeout_s})
         .wait();
     if (i > 0) least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
   }
@@ -93,16 +98,17 @@ int tournament_partner(int rank, int round, int ranks) {
 
 PairMatrix measure_pairs(collectives::Communicator& group, double timeout_s) {
   const auto n = static_cast<std::size_t>(group.size());
+  const PairBuffers buffers{group.memory().allocate(kLargeBytes, "pair output"),
+                            group.memory().allocate(kLargeBytes, "pair input")};
   std::vector<double> small(n, 0.0);
   std::vector<double> large(n, 0.0);
   for (int round = 0; round < tournament_rounds(group.size()); ++round) {
     group.barrier({.timeout_s = timeout_s});
     const int partner = tournament_partner(group.rank(), round, group.size());
     if (partner < 0) continue;
-    small[static_cast<std::size_t>(partner)] =
-        least_exchange(group, partner, kSmallBytes, timeout_s);
-    large[static_cast<std::size_t>(partner)] =
-        least_exchange(group, partner, kLargeBytes, timeout_s);
+    const auto with = static_cast<std::size_t>(partner);
+    small[with] = least_exchange(group, partner, kSmallBytes, buffers, timeout_s);
+    large[with] = least_exchange(group, partner, kLargeBytes, buffers, timeout_s);
   }
   PairMatrix pairs;
   pairs.latency_us = share_rows(group, small, timeout_s);

@@ -35,7 +35,7 @@ std::unique_ptr<collectives::Communicator> open_group(World& world, const BenchO
                                                       int cores_per_rank, kernels::Device& device) {
   return collectives::create_communicator(options.backend,
                                           world_group(world, "bench", cores_per_rank), *world.store,
-                                          device, Deadline::after_seconds(options.timeout_s));
+                                          device, Deadline::after_seconds(kBenchStartTimeout));
 }
 
 /// Everything that one operation is measured with.

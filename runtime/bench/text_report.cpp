@@ -187,8 +187,9 @@ std::string text_additions(const BenchReport& report) {
   for (const NamedFit& fit : report.fits) text += fit_line(fit);
   for (const BenchRow& row : report.rows) {
     if (!row.expectation) continue;
-    text += fmt::format("# Expect {} {} {} B: the links allow {:.4g} us, reached {:.0f} %\n",
-                        row.operation, row.type, row.bytes, row.expectation->time_us,
+    const std::string root = row.root < 0 ? "" : fmt::format(" root {}", row.root);
+    text += fmt::format("# Expect {} {}{} {} B: the links allow {:.4g} us, reached {:.0f} %\n",
+                        row.operation, row.type, root, row.bytes, row.expectation->time_us,
                         row.expectation->reached_percent);
   }
   if (report.pairs) {

@@ -147,6 +147,16 @@ TEST(Verdict, Is75WhenAllStopped) {
   const Verdict verdict = judge_ends({with_code(0, 75, 1), with_code(1, 75, 2)}, {SIGINT, false});
 
   EXPECT_EQ(verdict.exit_code, 75);
+  EXPECT_THAT(verdict.lines, ElementsAre("stopped on request; the same command resumes it"));
+}
+
+TEST(Verdict, PromisesNothingToResumeFromWhereNothingIsSaved) {
+  const Interruption stopped{.signal = SIGINT, .is_resumable = false};
+  const Interruption killed{.signal = SIGINT, .is_killed = true, .is_resumable = false};
+
+  EXPECT_THAT(judge_ends({with_code(0, 75, 1)}, stopped).lines, ElementsAre("stopped on request"));
+  EXPECT_THAT(judge_ends({good(0)}, killed).lines,
+              ElementsAre("the ranks were ended before they had stopped"));
 }
 
 TEST(Verdict, IsAFailureWhenOnlySomeStopped) {

@@ -11,6 +11,7 @@
 
 #include "collectives/backends.hpp"
 #include "kernels/devices.hpp"
+#include "runtime/bench/pairs.hpp"
 #include "tests/support/memory_store.hpp"
 
 namespace muster::runtime {
@@ -85,7 +86,7 @@ TEST(Bench, MeasuresAndChecksARow) {
   }
 }
 
-class EveryOperation : public testing::TestWithParam<const char*> {};
+class EveryOperation : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryOperation, IsRightOnUnalignedBuffersOfEveryRoot) {
   const BenchOperation& operation = find_operation(GetParam());
@@ -101,9 +102,25 @@ TEST_P(EveryOperation, IsRightOnUnalignedBuffersOfEveryRoot) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(All, EveryOperation,
-                         testing::Values("all_reduce", "all_gather", "reduce_scatter", "broadcast"),
-                         [](const auto& test) { return std::string(test.param); });
+INSTANTIATE_TEST_SUITE_P(All, EveryOperation, testing::ValuesIn(parse_operations("all")),
+                         [](const auto& test) { return test.param; });
+
+TEST(Bench, MeasuresPairsOfRanks) {
+  std::vector<PairMatrix> seen(3);
+  as_ranks(3, [&](collectives::Communicator& group) {
+    seen[static_cast<std::size_t>(group.rank())] = measure_pairs(group, 60.0);
+    return BenchRow();
+  });
+
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (std::size_t j = 0; j < 3; ++j) {
+      EXPECT_EQ(seen[0].latency_us[i][j] > 0.0, i != j);
+      EXPECT_EQ(seen[0].bandwidth[i][j] > 0.0, i != j);
+      EXPECT_EQ(seen[0].bandwidth[i][j], seen[0].bandwidth[j][i]);
+    }
+  }
+  EXPECT_EQ(seen[0].latency_us, seen[2].latency_us);
+}
 
 TEST(Bench, KeepsIterationsOfEveryRankWithoutThoseSkipped) {
   BenchOptions options = quick();

@@ -7,6 +7,8 @@ Usage: readers_test.py MUSTER
 import json
 import os
 import pathlib
+import re
+import signal
 import subprocess
 import sys
 import tempfile
@@ -105,6 +107,26 @@ class ExitCodes(unittest.TestCase):
         self.expect(1, "/nonexistent", *small, "-J", "/nonexistent/report.json")
         self.expect(7, "NCCL_TESTS_MIN_BW", *small, NCCL_TESTS_MIN_BW="1000000")
         self.expect(255, "NCCL_TESTS_MIN_BW", *small, NCCL_TESTS_MIN_BW="fast")
+
+    def test_tell_who_is_late_and_who_asked_to_stop(self):
+        endless = [MUSTER, "bench", "all_reduce", "--ranks", "2", "-b", "8", "-e", "8", "-N", "0", "-T", "4"]
+        for code, send, text in (
+            (4, lambda job, rank: os.kill(rank, signal.SIGSTOP), "not there yet: rank 1"),
+            (75, lambda job, rank: job.send_signal(signal.SIGINT), "stopped on request\n"),
+        ):
+            with subprocess.Popen(
+                endless, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+            ) as job:
+                rank = 0
+                for line in job.stdout:
+                    found = re.match(r"#  Rank  1 .* Pid +(\d+)", line)
+                    rank = int(found[1]) if found else rank
+                    if "float" in line:
+                        break
+                send(job, rank)
+                out, err = job.communicate(timeout=60)
+            self.assertEqual(job.returncode, code, err)
+            self.assertIn(text, err)
 
     def test_tell_a_regression(self):
         with tempfile.TemporaryDirectory() as folder:
