@@ -5,6 +5,7 @@
 #include <charconv>
 #include <limits>
 #include <optional>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -89,20 +90,20 @@ double parse_number(std::string_view name, std::string_view text) {
 }  // namespace
 
 void AlgorithmTable::use(std::string_view text) {
-  while (!text.empty()) {
-    std::string_view name = split_off(text, ';');
-    if (name.find('=') == std::string_view::npos) {
-      use_for_all(name);
-      continue;
-    }
-    const std::string_view kind_name = split_off(name, '=');
-    const std::optional<CallKind> kind = parse_kind(kind_name);
-    if (!kind) refuse_kind(kind_name);
-    if (name == kAuto) {
-      named_.erase(*kind);
-    } else {
-      named_[*kind] = &find(*kind, name);
-    }
+  AlgorithmTable changed = *this;
+  while (!text.empty()) changed.use_entry(split_off(text, ';'));
+  *this = std::move(changed);
+}
+
+void AlgorithmTable::use_entry(std::string_view name) {
+  if (name.find('=') == std::string_view::npos) return use_for_all(name);
+  const std::string_view kind_name = split_off(name, '=');
+  const std::optional<CallKind> kind = parse_kind(kind_name);
+  if (!kind) refuse_kind(kind_name);
+  if (name == kAuto) {
+    named_.erase(*kind);
+  } else {
+    named_[*kind] = &find(*kind, name);
   }
 }
 

@@ -46,6 +46,7 @@ class AlgorithmTable {
   bool operator==(const AlgorithmTable&) const = default;
 
  private:
+  void use_entry(std::string_view name);
   void use_for_all(std::string_view name);
 
   LinkProfile profile_;

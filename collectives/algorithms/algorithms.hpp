@@ -74,10 +74,15 @@ void scatter_binomial(Lane& lane, const Call& call);
 
 /// Step k: send to r + k, take from r - k: n - 1 messages, (n - 1) / n S.
 void all_to_all_pairwise(Lane& lane, const Call& call);
-/// The same after each pair has compared its counts; Error(invalid_argument) on both where these
-/// differ, before any data moves between them.
+/// Blocks travel together, a power of two of ranks at a time: L messages of up to S / 2, or a
+/// little more; each block is copied about L times on the way.
+void all_to_all_bruck(Lane& lane, const Call& call);
+/// As pairwise, after each pair has compared its counts; Error(invalid_argument) on both where
+/// these differ, before any data moves between them.
 void all_to_all_v_pairwise(Lane& lane, const Call& call);
 
+/// One message each way, both at once; none where there is nothing to move. The transport sees to
+/// it that both ends agree on the length.
 void send_receive(Lane& lane, const Call& call);
 
 }  // namespace muster::collectives::algorithms

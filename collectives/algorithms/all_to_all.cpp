@@ -90,8 +90,10 @@ void all_to_all_v_pairwise(Lane& lane, const Call& call) {
 
 void send_receive(Lane& lane, const Call& call) {
   if (call.to == lane.rank()) return copy(call.out, call.in);
-  if (call.from != Call::kNobody) lane.transport.receive(call.from, bytes_of(call.out));
-  if (call.to != Call::kNobody) lane.transport.send(call.to, bytes_of(call.in));
+  const bool is_receiver = call.from != Call::kNobody && call.out.count() > 0;
+  const bool is_sender = call.to != Call::kNobody && call.in.count() > 0;
+  if (is_receiver) lane.transport.receive(call.from, bytes_of(call.out));
+  if (is_sender) lane.transport.send(call.to, bytes_of(call.in));
   lane.transport.wait_all();
 }
 

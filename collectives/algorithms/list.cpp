@@ -79,6 +79,10 @@ double halving(const LinkProfile& link, double bytes, double n) {
 double tree_up_and_down(const LinkProfile& link, double bytes, double n) {
   return tree_up(link, bytes, n) + tree_down(link, bytes, n);
 }
+// Half of the blocks move on in each step, copied out of their places and back.
+double carry_blocks(const LinkProfile& link, double bytes, double n) {
+  return steps_of(n) * (step(link, bytes / 2.0) + bytes * link.gamma_s_per_byte);
+}
 double one_message(const LinkProfile& link, double bytes, double /*n*/) {
   return step(link, bytes);
 }
@@ -113,6 +117,7 @@ constexpr std::array kAlgorithms = {
     Algorithm{gather, "direct", gather_direct, in_n_steps},
     Algorithm{scatter, "binomial", scatter_binomial, in_log_steps_and_copy},
     Algorithm{scatter, "direct", scatter_direct, in_n_steps},
+    Algorithm{all_to_all, "bruck", all_to_all_bruck, carry_blocks},
     Algorithm{all_to_all, "pairwise", all_to_all_pairwise, in_n_steps},
     Algorithm{all_to_all_v, "pairwise", all_to_all_v_pairwise, in_n_steps},
     Algorithm{CallKind::send_receive, "direct", algorithms::send_receive, one_message},

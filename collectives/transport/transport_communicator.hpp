@@ -26,7 +26,7 @@ namespace muster::collectives {
 class TransportCommunicator final : public Communicator {
  public:
   /// Not collective: moves nothing. `algorithms` is the same on every rank. `device` is a CPU and
-  /// outlives the communicator. Error(config) if an algorithm of the table does not exist.
+  /// outlives the communicator.
   TransportCommunicator(const GroupSpec& group, std::unique_ptr<Fabric> fabric,
                         kernels::Device& device, AlgorithmTable algorithms = AlgorithmTable());
   ~TransportCommunicator() override;

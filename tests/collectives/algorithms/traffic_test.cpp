@@ -56,6 +56,8 @@ constexpr Expected kExpected[] = {
     {CallKind::scatter, "direct", 5, 0, {4, 4}},
     {CallKind::scatter, "binomial", 8, 0, {3, 7}},
     {CallKind::all_to_all, "pairwise", 6, 4, {5, 5}},
+    {CallKind::all_to_all, "bruck", 8, 4, {3, 3 * 4}},
+    {CallKind::all_to_all, "bruck", 6, 4, {3, 3 + 2 + 2}},  // numbers 1 3 5, 2 3 and 4 5
 };
 
 class TrafficOf : public testing::TestWithParam<Expected> {};
