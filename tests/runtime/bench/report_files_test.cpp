@@ -11,7 +11,7 @@
 #include "runtime/bench/filtered_environment.hpp"
 #include "runtime/bench/html_report.hpp"
 #include "runtime/bench/json_report.hpp"
-#include "runtime/bench/report_file.hpp"
+#include "runtime/control/report_file.hpp"
 #include "tests/runtime/bench/sample_report.hpp"
 #include "tests/support/error_text.hpp"
 #include "tests/support/temp_dir.hpp"
