@@ -77,12 +77,12 @@ class Run {
     Transport::Ticket& sent;
   };
   std::span<Transport::Ticket> tickets_of(Kind kind, std::int64_t piece) const {
-    const std::size_t n = index(lane_.size() * 2);
+    const std::size_t n = 2 * index(lane_.size());
     return tickets_.subspan((index(piece % kSlots) * 2 + static_cast<std::size_t>(kind)) * n, n);
   }
   Step step_of(Kind kind, std::int64_t piece, int k) const {
     const std::span<Transport::Ticket> tickets = tickets_of(kind, piece);
-    return {tickets[index(2 * k)], tickets[index(2 * k + 1)]};
+    return {tickets[2 * index(k)], tickets[2 * index(k) + 1]};
   }
   void wait_for(Kind kind, std::int64_t piece) {
     for (Transport::Ticket& ticket : tickets_of(kind, piece)) {
