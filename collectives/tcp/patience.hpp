@@ -7,15 +7,18 @@
 
 namespace muster::collectives::tcp {
 
-/// How a wait passes its time. Waking a sleeper costs several times what a message takes, so a rank
-/// with a core of its own first looks again and again; then, and at once where ranks share cores,
-/// it offers its core to the others; then it sleeps until something comes.
+/// How a wait passes its time, before it sleeps until something comes. Waking a sleeper costs
+/// several times what a message takes, so a rank with a core of its own first looks again and
+/// again, and one that shares its core offers it to the others, whose message it may be waiting
+/// for. The former never offers its core: a stranger who took it would keep it for milliseconds,
+/// while a sleeper is woken at once.
 struct WaitPolicy {
   std::chrono::microseconds spin{50};
-  std::chrono::microseconds yield{200};
+  std::chrono::microseconds yield{0};
 
   static WaitPolicy of(int cores_per_rank) noexcept {
-    return cores_per_rank == 0 ? WaitPolicy{.spin = std::chrono::microseconds(0)} : WaitPolicy();
+    if (cores_per_rank > 0) return {};
+    return {.spin = std::chrono::microseconds(0), .yield = std::chrono::microseconds(200)};
   }
 };
 

@@ -20,7 +20,7 @@ KINDS = ["send_recv", "all_reduce"]
 GOALS = {size: 0.95 for size in SIZES} | {8: 1.5, 64 << 20: 1.5}
 MPIRUN = ["mpirun", "--allow-run-as-root", "--bind-to", "none", "-n", "2"]
 TCP_ALONE = ["--mca", "btl", "tcp,self", "--mca", "pml", "ob1"]
-RUN_LIMIT_S = 120
+RUN_LIMIT_S = 300
 
 
 def run(command: list[str]) -> dict[tuple[str, int], float]:

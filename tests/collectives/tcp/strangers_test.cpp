@@ -162,9 +162,12 @@ std::size_t resident_bytes() {
 }
 
 TEST(TcpStrangers, TenThousandCostNoMemory) {
+#ifdef __SANITIZE_ADDRESS__
+  GTEST_SKIP() << "the address sanitizer keeps what was freed";
+#endif
   exchange_while({}, [](const Endpoint& door) {
     constexpr int kBatch = 200;
-    constexpr std::size_t kLimit = 32 << 20;
+    constexpr std::size_t kLimit = 4 << 20;  // 500 bytes each
     std::size_t before = 0;
     for (int batch = 0; batch < 50; ++batch) {
       std::list<Stranger> strangers;
