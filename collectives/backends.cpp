@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 #include <string>
+#include <utility>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -71,9 +72,11 @@ constexpr std::array kBackends = {
 };
 
 void check_group(const GroupSpec& group) {
-  const bool is_sound = group.size >= 1 && group.rank >= 0 && group.rank < group.size &&
-                        group.hosts.size() == static_cast<std::size_t>(group.size) &&
-                        group.cores_per_rank >= 0 && !group.name.empty();
+  const bool is_sound =
+      group.size >= 1 && group.rank >= 0 && group.rank < group.size &&
+      group.hosts.size() == static_cast<std::size_t>(group.size) &&
+      (group.host_names.empty() || group.host_names.size() == group.hosts.size()) &&
+      group.cores_per_rank >= 0 && !group.name.empty();
   if (is_sound) return;
   throw Error(
       ErrorCode::invalid_argument,
@@ -83,6 +86,26 @@ void check_group(const GroupSpec& group) {
 }
 
 }  // namespace
+
+const std::string& host_name(const GroupSpec& group, int rank) {
+  const auto& names = group.host_names.empty() ? group.hosts : group.host_names;
+  return names[static_cast<std::size_t>(rank)];
+}
+
+GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int> members) {
+  GroupSpec part = group;
+  part.name = std::move(name);
+  part.size = static_cast<int>(members.size());
+  part.hosts.clear();
+  part.host_names.clear();
+  for (std::size_t i = 0; i < members.size(); ++i) {
+    const auto member = static_cast<std::size_t>(members[i]);
+    if (members[i] == group.rank) part.rank = static_cast<int>(i);
+    part.hosts.push_back(group.hosts[member]);
+    if (!group.host_names.empty()) part.host_names.push_back(group.host_names[member]);
+  }
+  return part;
+}
 
 std::unique_ptr<Communicator> create_communicator(std::string_view backend, const GroupSpec& group,
                                                   Store& store, kernels::Device& device,

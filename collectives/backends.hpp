@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -19,11 +20,19 @@ struct GroupSpec {
   int rank = 0;      // this rank's number in the group
   int size = 1;
   std::vector<std::string> hosts;  // [size] host id of every member: equal ids share memory
+  std::vector<std::string> host_names = {};  // [size] for people; empty: the ids
   int cores_per_rank = 1;  // cores that each member has for itself; 0: fewer cores than ranks.
                            // From 2 on lanes above 0 run beside the caller, below they run inline
   std::size_t symmetric_limit = std::size_t{1} << 40;  // address space kept for symmetric memory
-  std::optional<Secret> secret = {};  // the job's: back ends that listen need it
+  std::optional<Secret> secret = {};                   // the job's: back ends that listen need it
 };
+
+/// What people call the host of a member.
+const std::string& host_name(const GroupSpec& group, int rank);
+
+/// The group of some members of another, in the order of the list. `members`: their numbers in
+/// `group`, group.rank among them. All that is not a member's own stays as it is.
+GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int> members);
 
 /// Makes the communicator of a group: collective over its members. `backend` is a name from
 /// backend_names() or "auto". Error(unsupported) when the named back end cannot serve this group,

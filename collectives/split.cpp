@@ -71,15 +71,10 @@ std::optional<GroupSpec> split_group(const GroupSpec& parent, Store& store, int 
     return std::tie(a.key, a.rank) < std::tie(b.key, b.rank);
   });
 
-  GroupSpec group = parent;
-  group.name = fmt::format("{}.split{}.{}", parent.name, split, color);
-  group.size = static_cast<int>(members.size());
-  group.hosts.clear();
-  for (std::size_t i = 0; i < members.size(); ++i) {
-    if (members[i].rank == parent.rank) group.rank = static_cast<int>(i);
-    group.hosts.push_back(parent.hosts[static_cast<std::size_t>(members[i].rank)]);
-  }
-  return group;
+  std::vector<int> ranks;
+  ranks.reserve(members.size());
+  for (const Member& member : members) ranks.push_back(member.rank);
+  return subgroup(parent, fmt::format("{}.split{}.{}", parent.name, split, color), ranks);
 }
 
 }  // namespace muster::collectives

@@ -6,19 +6,6 @@
 #include <fmt/format.h>
 
 namespace muster::collectives {
-namespace {
-
-GroupSpec part_of(const GroupSpec& group, std::string name, int rank, std::size_t size) {
-  GroupSpec part = group;
-  part.name = std::move(name);
-  part.rank = rank;
-  part.size = static_cast<int>(size);
-  part.hosts.clear();
-  return part;
-}
-
-}  // namespace
-
 HostLayout::HostLayout(const GroupSpec& group) {
   std::map<std::string, int> numbers;
   for (int rank = 0; rank < group.size; ++rank) {
@@ -38,21 +25,16 @@ HostLayout::HostLayout(const GroupSpec& group) {
 }
 
 GroupSpec HostLayout::local_group(const GroupSpec& group, int rank) const {
-  const std::vector<int>& ranks = ranks_of(host_of(rank));
-  GroupSpec part = part_of(group, fmt::format("{}.host{}", group.name, host_of(rank)),
-                           local_rank_of(rank), ranks.size());
-  part.hosts.assign(ranks.size(), group.hosts[static_cast<std::size_t>(rank)]);
-  return part;
+  return subgroup(group, fmt::format("{}.host{}", group.name, host_of(rank)),
+                  ranks_of(host_of(rank)));
 }
 
 GroupSpec HostLayout::column(const GroupSpec& group, int rank) const {
-  GroupSpec part = part_of(group, fmt::format("{}.column{}", group.name, local_rank_of(rank)),
-                           host_of(rank), ranks_.size());
-  for (const std::vector<int>& ranks : ranks_) {
-    const int member = ranks[static_cast<std::size_t>(local_rank_of(rank))];
-    part.hosts.push_back(group.hosts[static_cast<std::size_t>(member)]);
-  }
-  return part;
+  const auto column = static_cast<std::size_t>(local_rank_of(rank));
+  std::vector<int> members;
+  members.reserve(ranks_.size());
+  for (const std::vector<int>& ranks : ranks_) members.push_back(ranks[column]);
+  return subgroup(group, fmt::format("{}.column{}", group.name, column), members);
 }
 
 }  // namespace muster::collectives

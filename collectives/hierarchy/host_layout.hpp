@@ -28,7 +28,7 @@ class HostLayout {
   /// The ranks of every host are neighbours in the group, so that a host's shares are too.
   bool is_contiguous() const noexcept { return is_contiguous_; }
 
-  /// The groups of `rank`, named after the group; column() for ranks that are in one.
+  /// The groups of `rank`, which is group.rank, named after the group; column() where it is in one.
   GroupSpec local_group(const GroupSpec& group, int rank) const;
   GroupSpec column(const GroupSpec& group, int rank) const;
 

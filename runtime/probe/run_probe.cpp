@@ -36,7 +36,6 @@ constexpr double kAllReduceBudgetS = 0.3;
 struct Places {
   std::vector<RankPlace> of_rank;
   std::vector<ClusterHost> hosts;
-  std::vector<std::string> host_ids;  // [hosts]
 };
 
 // Two machines may call themselves the same.
@@ -60,7 +59,6 @@ Places places_of(const World& world, const std::map<std::string, std::string>& r
       places.hosts.push_back({.name = unique_name(member.host, names),
                               .rack = rack == racks.end() ? std::string() : rack->second,
                               .ranks = 0});
-      places.host_ids.push_back(member.host_id);
     }
     ClusterHost& host = places.hosts[static_cast<std::size_t>(number->second)];
     places.of_rank.push_back({.host = number->second, .local_rank = host.ranks++});
@@ -120,11 +118,12 @@ class Run {
     const RankPlace& place = places_.of_rank[static_cast<std::size_t>(world_.rank)];
     const int local_size = places_.hosts[static_cast<std::size_t>(place.host)].ranks;
     if (local_size == 1) return;
-    spec.name = fmt::format("probe.host{}", place.host);
-    spec.rank = place.local_rank;
-    spec.size = local_size;
-    spec.hosts.assign(static_cast<std::size_t>(local_size),
-                      places_.host_ids[static_cast<std::size_t>(place.host)]);
+    std::vector<int> neighbours;
+    for (int rank = 0; rank < world_.size; ++rank) {
+      const RankPlace& other = places_.of_rank[static_cast<std::size_t>(rank)];
+      if (other.host == place.host) neighbours.push_back(rank);
+    }
+    spec = collectives::subgroup(spec, fmt::format("probe.host{}", place.host), neighbours);
     local_group_ = open(spec);
   }
 
