@@ -6,7 +6,7 @@
 
 #include "runtime/bench/bench_options.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 

@@ -75,6 +75,7 @@ Comparison::Line compare_line(const ComparedTimes& before, const ComparedTimes& 
 /// Fills what concerns all lines together.
 void judge(Comparison& comparison) {
   std::vector<double> changes;
+  changes.reserve(comparison.lines.size());
   bool is_one_much_slower = false;
   for (const Comparison::Line& line : comparison.lines) {
     changes.push_back(line.change_percent / 100.0);
@@ -83,6 +84,7 @@ void judge(Comparison& comparison) {
   }
   const double median = quantile(changes, 0.5);
   std::vector<double> distances;
+  distances.reserve(changes.size());
   for (const double change : changes) distances.push_back(std::abs(change - median));
   const double deviation = kMadToDeviation * quantile(distances, 0.5);
   const double error = kMedianError * deviation / std::sqrt(static_cast<double>(changes.size()));

@@ -161,6 +161,7 @@ std::vector<Segment> reduction_on_root(const OutputPlace& place) {
 }
 std::vector<Segment> shares_of_all(const OutputPlace& place) {
   std::vector<Segment> segments;
+  segments.reserve(static_cast<std::size_t>(place.ranks));
   const std::int64_t share = place.layout.per_rank;
   for (int r = 0; r < place.ranks; ++r) {
     segments.push_back({.begin = r * share, .count = share, .origin = r});
@@ -187,6 +188,7 @@ std::vector<Segment> own_shares_of_all(const OutputPlace& place) {
 }
 std::vector<Segment> own_uneven_shares_of_all(const OutputPlace& place) {
   std::vector<Segment> segments;
+  segments.reserve(static_cast<std::size_t>(place.ranks));
   const std::int64_t share = place.layout.per_rank;
   std::int64_t begin = 0;
   for (int from = 0; from < place.ranks; ++from) {

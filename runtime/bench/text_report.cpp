@@ -15,6 +15,16 @@ namespace {
 constexpr int kTimeWidth = 7;
 constexpr int kBandwidthWidth = 6;
 
+int digits_before_point(double value) {
+  int digits = 0;
+  double power = 1.0;
+  while (value >= power) {
+    power *= 10.0;
+    ++digits;
+  }
+  return digits;
+}
+
 /// What stands left of the two halves; the header's '#' takes the place of the first column's
 /// leading blanks.
 std::string left_columns(std::string_view size, std::string_view count,
@@ -89,8 +99,7 @@ std::string fit_line(const NamedFit& named) {
 
 std::string fitted(double value, int width) {
   if (!std::isfinite(value)) return fmt::format("{:>{}}", value, width);
-  int digits = 0;
-  for (double power = 1.0; value >= power; power *= 10.0) ++digits;
+  const int digits = digits_before_point(value);
   if (digits < width - 2) return fmt::format("{:{}.2f}", value, width);
   if (digits < width - 1) return fmt::format("{:{}.1f}", value, width);
   if (digits < width + 1) return fmt::format("{:{}.0f}", value, width);

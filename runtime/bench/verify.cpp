@@ -29,6 +29,8 @@ double unit_in_last_place(double value) noexcept {
 
 template <typename T>
 bool is_right(const T& found, const T& expected, bool is_average) noexcept {
+  // Bit by bit is meant: a negative zero or another NaN is wrong.
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   if (std::memcmp(&found, &expected, sizeof(T)) == 0) return true;
   if (!is_average || std::is_integral_v<T>) return false;
   const double right = to_double(expected);
