@@ -71,7 +71,7 @@ void TransportCommunicator::execute(LaneEnd& end, const Call& call, Deadline dea
   }
   try {
     end.lane.deadline = deadline;
-    end.transport->begin(Signature(call), call.options, deadline);
+    end.transport->begin(signature_with_counts(call), call.options, deadline);
     algorithms::perform(algorithms_.choose(call.kind, whole_bytes(call, size()), size()), end.lane,
                         call);
   } catch (const Error& error) {

@@ -31,8 +31,8 @@ TEST_P(Counts, ListsThatDifferAreAnErrorOnEveryRank) {
       group.all_gather_v(vector_view(in.data(), mine), vector_view(out.data(), 10), counts).wait();
     });
 
-    EXPECT_THAT(text, HasSubstr("the counts of rank 0 and rank 1 differ"));
-    if (group.rank() == 1) {
+    EXPECT_THAT(text, AllOf(HasSubstr("rank 1"), HasSubstr("the counts ")));
+    if (group.backend() == "shm" && group.rank() == 1) {
       EXPECT_THAT(text, HasSubstr("rank 0 has 4 elements itself, rank 1 expects 5 of it"));
     }
   });
@@ -45,15 +45,21 @@ TEST_P(Counts, APairThatDisagreesIsAnErrorOnEveryRank) {
     std::vector<float> in(13);
     std::vector<float> out(6);
 
-    const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+    const auto call = [&] {
       group
           .all_to_all_v(vector_view(in.data(), 4 + sent[2]), vector_view(out.data(), 6), sent,
                         wanted)
           .wait();
-    });
+    };
+    if (group.rank() == 1 && group.backend() != "shm") {
+      // Messages between two ranks are seen by these alone; the third learns that they have left.
+      EXPECT_THAT(error_text(ErrorCode::peer_lost, call), HasSubstr("all_to_all_v"));
+      return;
+    }
 
-    EXPECT_THAT(text, AllOf(HasSubstr("rank 0 sends 9 elements to rank 2, which expects 2"),
-                            HasSubstr("group test, lane 0, seq 0")));
+    EXPECT_THAT(error_text(ErrorCode::invalid_argument, call),
+                AllOf(HasSubstr("rank 0 sends 9 elements to rank 2, which expects 2"),
+                      HasSubstr("lane 0"), HasSubstr("seq 0")));
   });
 }
 
