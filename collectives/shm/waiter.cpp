@@ -33,6 +33,7 @@ void Waiter::until_slowly(const Goal& goal) {
   Clock::time_point next_check = start + kCheckInterval;
   std::uint64_t heartbeats = heartbeats_of(goal.peer);
   double waited_s = 0.0;
+  trace::WaitNote note;
   while (!goal.is_reached()) {
     give_way(waited_s);
     const Clock::time_point now = Clock::now();
@@ -41,6 +42,7 @@ void Waiter::until_slowly(const Goal& goal) {
     if (aborted_by() != 0 && !goal.is_reached()) throw_aborted();
     if (now >= call_.deadline->when() && !goal.is_reached()) throw_timeout(goal, waited_s);
     if (now < next_check) continue;
+    if (!note.is_shown()) note.show(recorded_call(), name_of(goal.peer), waited_s);
     check_peers(goal);
     if (heartbeats_of(goal.peer) != heartbeats) {
       heartbeats = heartbeats_of(goal.peer);
@@ -48,6 +50,28 @@ void Waiter::until_slowly(const Goal& goal) {
     }
     next_check = now + kCheckInterval;
   }
+  count_wait(goal.peer, waited_s);
+}
+
+trace::PeerName Waiter::name_of(int peer) const {
+  const Peer& process = group_.peers[static_cast<std::size_t>(peer)];
+  return {.rank = peer, .pid = process.pid, .host_id = process.host};
+}
+
+trace::RecordedCall Waiter::recorded_call() const {
+  return {.signature = call_.signature,
+          .group = trace::Text<3>(group_.name),
+          .label = call_.options.label,
+          .lane = lane_};
+}
+
+void Waiter::count_wait(int peer, double waited_s) {
+  trace::Recorder* const recorder = trace::Recorder::current();
+  if (recorder == nullptr) return;
+  std::atomic<std::uint64_t>*& waited = waited_[static_cast<std::size_t>(peer)];
+  if (waited == nullptr) waited = recorder->waited_for(name_of(peer));
+  if (waited == nullptr) return;
+  waited->fetch_add(static_cast<std::uint64_t>(waited_s * 1e9), std::memory_order_relaxed);
 }
 
 void Waiter::give_way(double waited_s) const {

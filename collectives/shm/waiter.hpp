@@ -11,6 +11,7 @@
 
 #include "collectives/shm/group.hpp"
 #include "collectives/signature.hpp"
+#include "collectives/trace/recorder.hpp"
 #include "kernels/base/deadline.hpp"
 
 namespace muster::collectives::shm {
@@ -31,7 +32,10 @@ struct CurrentCall {
 class Waiter {
  public:
   Waiter(const Group& group, int lane)
-      : group_(group), lane_(lane), polls_(group.watch.poll_set()) {}
+      : group_(group),
+        lane_(lane),
+        polls_(group.watch.poll_set()),
+        waited_(static_cast<std::size_t>(group.size)) {}
 
   /// From now on waits belong to `call`. Throws at once if the group was aborted.
   void begin(const CurrentCall& call) {
@@ -70,6 +74,9 @@ class Waiter {
   }
   void until_slowly(const Goal& goal);
   void give_way(double waited_s) const;
+  trace::PeerName name_of(int peer) const;
+  trace::RecordedCall recorded_call() const;
+  void count_wait(int peer, double waited_s);
   void check_peers(const Goal& goal);
   std::string ranks_not_here() const;
   [[noreturn]] void throw_aborted() const;
@@ -79,6 +86,7 @@ class Waiter {
   const Group& group_;
   int lane_;
   std::vector<pollfd> polls_;
+  std::vector<std::atomic<std::uint64_t>*> waited_;  // [size] for each peer, in the record
   CurrentCall call_;
 };
 
