@@ -113,6 +113,12 @@ void Recorder::restart_waits() noexcept {
   now().waits_since.store(clock_.ticks(), std::memory_order_relaxed);
 }
 
+double Recorder::seconds_of_waits() const noexcept {
+  const ClockLine line({now().base_ticks, now().base_ns}, ClockPair::now(clock_));
+  const std::int64_t began = line.ns_at(now().waits_since.load(std::memory_order_relaxed));
+  return static_cast<double>(Clock::monotonic_ns() - began) / 1e9;
+}
+
 void Recorder::keep_stack(std::span<void* const> frames) noexcept {
   StackFields stack;
   stack.at = clock_.ticks();

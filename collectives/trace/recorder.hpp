@@ -79,6 +79,8 @@ class Recorder {
   std::atomic<std::uint64_t>* waited_for(const PeerName& peer) noexcept;
   /// Sets all sums to 0: what was waited for so far belongs to the start.
   void restart_waits() noexcept;
+  /// How long ago they were set to 0.
+  double seconds_of_waits() const noexcept;
 
   /// Keeps where the calling thread is. Safe in a signal handler.
   void keep_stack(std::span<void* const> frames) noexcept;
