@@ -11,6 +11,8 @@
 #include "collectives/bootstrap/build_id.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
+#include "launcher/commands/dump.hpp"
+#include "launcher/commands/status.hpp"
 #include "launcher/commands/train.hpp"
 #include "launcher/options.hpp"
 #include "launcher/rank_program.hpp"
@@ -41,6 +43,8 @@ struct Run {
   }
   int operator()(const GenerateCommand&) const { become_rank_program(arguments); }
   int operator()(const PlanCommand&) const { become_rank_program(arguments); }
+  int operator()(const StatusCommand& command) const { return run_status_command(command); }
+  int operator()(const DumpCommand& command) const { return run_dump_command(command); }
 };
 
 int run(const std::vector<std::string>& arguments) {

@@ -16,7 +16,7 @@ namespace {
 using runtime::nearest;
 using runtime::quote;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kExamples = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kExamples = {{
     {"muster",
      "Example: muster train job.toml -n 2\n"
      "         trains the model that job.toml describes on two ranks of this machine\n"},
@@ -26,6 +26,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kExamples
     {"generate",
      "Example: muster generate --checkpoint out --prompt \"Once upon a time\" --tokens 100\n"},
     {"plan", "Example: muster plan job.toml -n 2 --show-config\n"},
+    {"status", "Example: muster status 3f2a90c1\n"},
+    {"dump", "Example: muster dump 3f2a90c1 --entries 10\n"},
 }};
 
 /// Help whose first lines are an example.
@@ -46,12 +48,14 @@ struct Typed {
   std::string ranks;
   std::string log_level = "info";
   std::string grace = "5";
+  std::string stall_warning = "30";
   std::string tokens = "200";
   std::string temperature = "0.8";
   std::string seed = "1";
   TrainCommand train;
   GenerateCommand generate;
   PlanCommand plan;
+  StatusLine status;
 };
 
 void add_job_options(CLI::App& app, std::string& job, std::vector<std::string>& settings,
@@ -74,6 +78,10 @@ void add_train(CLI::App& app, Typed& typed) {
       .add_option("--grace", typed.grace,
                   "time from Ctrl-C (or SIGTERM) to the end of ranks that are still saving; "
                   "default 5")
+      ->option_text("SECONDS");
+  train
+      .add_option("--stall-warning", typed.stall_warning,
+                  "say who waits for whom when a rank waits so long in a collective; default 30")
       ->option_text("SECONDS");
 }
 
@@ -126,6 +134,8 @@ LogLevel read_log_level(std::string_view text) {
 }
 
 Command read_values(const CLI::App& chosen, Typed& typed) {
+  if (chosen.get_name() == "status") return typed.status.status_command();
+  if (chosen.get_name() == "dump") return typed.status.dump_command();
   const std::optional<int> ranks = typed.ranks.empty()
                                        ? std::optional<int>()
                                        : read_number<int>("-n", typed.ranks, 1, kMaxRanks);
@@ -133,6 +143,8 @@ Command read_values(const CLI::App& chosen, Typed& typed) {
     typed.train.ranks = ranks;
     typed.train.log_level = read_log_level(typed.log_level);
     typed.train.grace_s = read_number<double>("--grace", typed.grace, 0.0, 86400.0);
+    typed.train.stall_warning_s =
+        read_number<double>("--stall-warning", typed.stall_warning, 0.1, 86400.0);
     return typed.train;
   }
   if (chosen.get_name() == "plan") {
@@ -216,6 +228,7 @@ Command parse_command(std::span<const std::string> arguments, std::string_view v
   add_train(app, typed);
   add_generate(app, typed);
   add_plan(app, typed);
+  typed.status.add_to(app);
   for (CLI::App* command : app.get_subcommands(nullptr)) command->allow_extras();
   check_command(app, arguments);
   try {

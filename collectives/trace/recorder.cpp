@@ -131,14 +131,18 @@ void Recorder::keep_stack(std::span<void* const> frames) noexcept {
 
 void WaitNote::show(const RecordedCall& call, const PeerName& peer, double waited_s) noexcept {
   Recorder* const recorder = Recorder::current();
-  if (recorder == nullptr) return;
-  recorder->long_waits_.fetch_add(1, std::memory_order_relaxed);
-  for (WaitSlot& slot : recorder->now().waits) {
+  if (recorder != nullptr) show(*recorder, call, peer, waited_s);
+}
+
+void WaitNote::show(Recorder& recorder, const RecordedCall& call, const PeerName& peer,
+                    double waited_s) noexcept {
+  recorder.long_waits_.fetch_add(1, std::memory_order_relaxed);
+  for (WaitSlot& slot : recorder.now().waits) {
     std::uint64_t nobody = 0;
     if (!slot.is_taken.compare_exchange_strong(nobody, 1)) continue;
     WaitFields fields;
     fields.call = fields_of(call);
-    fields.since = recorder->clock_.ticks();
+    fields.since = recorder.clock_.ticks();
     fields.peer = peer.key();
     fields.peer_rank = peer.rank;
     fields.waited_ns = static_cast<std::int64_t>(waited_s * 1e9);

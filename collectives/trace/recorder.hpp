@@ -127,6 +127,9 @@ class WaitNote {
   /// `waited_s`: how long the wait has lasted. Nothing is shown when no recorder is open or
   /// kWaitSlots other waits are.
   void show(const RecordedCall& call, const PeerName& peer, double waited_s) noexcept;
+  /// The same in a certain record.
+  void show(Recorder& recorder, const RecordedCall& call, const PeerName& peer,
+            double waited_s) noexcept;
 
  private:
   WaitSlot* slot_ = nullptr;

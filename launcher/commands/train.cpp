@@ -121,13 +121,16 @@ int run_ranks(const TrainCommand& command, const runtime::JobConfig& job,
   const collectives::Secret secret = collectives::Secret::random();
   const collectives::TcpStoreServer store(secret, {});
   const std::vector<Cpus> shares = place_ranks(ranks, job, console);
-  Supervisor supervisor(
-      start_ranks({.ranks = ranks,
-                   .arguments = {arguments.begin(), arguments.end()},
-                   .ticket = {store.endpoint(), secret, collectives::random_job_id()},
-                   .shares = shares,
-                   .signal_mask = signals.mask_before()}),
-      command.grace_s, console, output, signals);
+  const std::string job_id = collectives::random_job_id();
+  console.notice(
+      fmt::format("job {}: muster status {} shows what its ranks are at", job_id, job_id));
+  Supervisor supervisor(start_ranks({.ranks = ranks,
+                                     .arguments = {arguments.begin(), arguments.end()},
+                                     .ticket = {store.endpoint(), secret, job_id},
+                                     .shares = shares,
+                                     .signal_mask = signals.mask_before()}),
+                        {command.grace_s, command.stall_warning_s, job_id}, console, output,
+                        signals);
   supervisor.run();
   const bool is_all_gone = descendants.end_all();
   supervisor.take_last_output();
