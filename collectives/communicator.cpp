@@ -31,8 +31,8 @@ bool is_empty(const Call& call) {
 
 // Done within microseconds, unless it waits.
 bool is_small(const Call& call) {
-  constexpr std::size_t kSmall = 4096;
-  return call.in.bytes() <= kSmall && call.out.bytes() <= kSmall;
+  constexpr std::int64_t kSmall = 1024;  // elements in and out
+  return call.in.count() + call.out.count() <= kSmall;
 }
 
 }  // namespace

@@ -193,11 +193,10 @@ std::vector<std::string> StallWatch::tell(const Stall& stall, std::span<const Se
   const Seen& culprit = *stall.culprit;
   const std::optional<trace::EntryView> last = culprit.rank.record->last_call();
   std::vector<std::string> lines = {fmt::format(
-      "stall: rank {} (pid {}, host {}) {} {}: {}; its last operation: {}; it is in: {}{}, since "
-      "{}; state {}",
+      "stall: rank {} (pid {}, host {}) {} {}: {}; its last operation: {}; it is in: {}, since {}; "
+      "state {}",
       culprit.rank.rank, culprit.rank.pid, place_.host, fault_of(culprit, stall.wait.call), call,
-      waiters, last ? trace::describe(*last, now_ns) : "none", culprit.now.phase,
-      culprit.now.step < 0 ? "" : fmt::format(" of step {}", culprit.now.step),
+      waiters, last ? trace::describe(*last, now_ns) : "none", trace::describe_phase(culprit.now),
       trace::duration_text(now_ns - culprit.now.phase_since_ns),
       describe(state_of(culprit.rank.pid)))};
   for (std::string& line : stack_lines(culprit)) lines.push_back("  " + std::move(line));

@@ -123,8 +123,8 @@ std::string WatchedRank::last_operation() const {
     const std::optional<trace::EntryView> last = record_.last_call();
     const trace::NowView now = record_.now();
     if (!last) return {};
-    return fmt::format("{}; it was in: {}{}", trace::describe(*last, trace::Clock::monotonic_ns()),
-                       now.phase, now.step < 0 ? "" : fmt::format(" of step {}", now.step));
+    return fmt::format("{}; it was in: {}", trace::describe(*last, trace::Clock::monotonic_ns()),
+                       trace::describe_phase(now));
   } catch (const Error& error) {  // a message boundary: the record is another program's
     return error.what();
   }

@@ -41,6 +41,11 @@ std::string describe(const EntryView& entry, std::int64_t now_ns) {
   return fmt::format("{} has run for {}", call, duration_text(now_ns - entry.begin_ns));
 }
 
+std::string describe_phase(const NowView& now) {
+  if (now.step < 0) return now.phase;
+  return fmt::format("{}{} {}", now.phase, now.phase == "step" ? "" : " of step", now.step);
+}
+
 std::string duration_text(std::int64_t ns) {
   const double s = static_cast<double>(std::max<std::int64_t>(ns, 0)) / 1e9;
   if (s >= 9.95) return fmt::format("{:.0f} s", s);

@@ -15,6 +15,9 @@ std::string describe(const CallView& call);
 /// The same with how it went at the moment `now_ns`: "… ended 31 s ago", "… has run for 3.1 s".
 std::string describe(const EntryView& entry, std::int64_t now_ns);
 
+/// "step 17", "data of step 17", "setup".
+std::string describe_phase(const NowView& now);
+
 /// "31 s", "3.1 s", "12 ms": as long as a person needs it. Negative ones count as zero.
 std::string duration_text(std::int64_t ns);
 

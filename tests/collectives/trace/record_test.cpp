@@ -175,6 +175,16 @@ TEST_F(Record, SaysWhatTheRankDoes) {
   EXPECT_THAT(now.waits, IsEmpty());
 }
 
+TEST_F(Record, NamesAPhaseWithItsStep) {
+  recorder_.set_phase(Text<4>("setup"));
+  EXPECT_EQ(describe_phase(reader_.now()), "setup");
+  recorder_.set_step(17);
+  recorder_.set_phase(Text<4>("data"));
+  EXPECT_EQ(describe_phase(reader_.now()), "data of step 17");
+  recorder_.set_phase(Text<4>("step"));
+  EXPECT_EQ(describe_phase(reader_.now()), "step 17");
+}
+
 TEST_F(Record, SumsTheWaitsForEachPeer) {
   const PeerName first{.rank = 1, .pid = 4711, .host_id = "a"};
   const PeerName second{.rank = 2, .pid = 4711, .host_id = "b"};
