@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "collectives/call_check.hpp"
+#include "collectives/trace/recorder.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 
@@ -28,12 +29,19 @@ bool is_empty(const Call& call) {
   }
 }
 
+// Done within microseconds, unless it waits.
+bool is_small(const Call& call) {
+  constexpr std::int64_t kSmall = 1024;  // elements in and out
+  return call.in.count() + call.out.count() <= kSmall;
+}
+
 }  // namespace
 
 Pending& Pending::operator=(Pending&& other) noexcept {
   if (this != &other) {
     finish();
     work_ = std::move(other.work_);
+    ticket_ = other.ticket_;
   }
   return *this;
 }
@@ -45,7 +53,7 @@ Pending::~Pending() {
 void Pending::wait() {
   if (work_ == nullptr) return;
   const std::unique_ptr<Work> work = std::move(work_);
-  work->wait();
+  trace::record_until_end(ticket_, [&] { work->wait(); });
 }
 
 void Pending::finish() noexcept {
@@ -183,7 +191,33 @@ Pending Communicator::submit(Call& call) {
   if (call.kind != CallKind::send_receive) {
     call.sequence = sequences_[static_cast<std::size_t>(lane)]++;
   }
-  return is_empty(call) ? Pending() : do_call(call);
+  return is_empty(call) ? Pending() : perform(call);
+}
+
+Pending Communicator::perform(Call& call) {
+  trace::Recorder* const recorder = trace::Recorder::current();
+  if (recorder == nullptr) return do_call(call);
+  call.ticket = recorder->begin({.signature = Signature(call),
+                                 .group = recorded_name_,
+                                 .label = call.options.label,
+                                 .lane = call.options.lane,
+                                 .to = call.to,
+                                 .from = call.from});
+  const std::uint64_t long_waits = recorder->long_waits();
+  try {
+    Pending pending = do_call(call);
+    if (pending.work_ != nullptr) {
+      pending.ticket_ = call.ticket;
+    } else if (is_small(call) && recorder->long_waits() == long_waits) {
+      recorder->end_at_once(call.ticket);
+    } else {
+      recorder->end(call.ticket, trace::Outcome::done);
+    }
+    return pending;
+  } catch (...) {
+    recorder->end(call.ticket, trace::Outcome::failed);
+    throw;
+  }
 }
 
 }  // namespace muster::collectives

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/call.hpp"
+#include "collectives/trace/text.hpp"
 #include "kernels/base/memory.hpp"
 #include "kernels/base/tensor_view.hpp"
 
@@ -38,9 +39,12 @@ class Pending {
   bool is_done() noexcept { return work_ == nullptr || work_->is_done(); }
 
  private:
+  friend class Communicator;
+
   void finish() noexcept;
 
   std::unique_ptr<Work> work_;
+  std::uint64_t ticket_ = 0;  // of the call in this process's record
 };
 
 /// The ranks of one group, and the collectives among them.
@@ -149,16 +153,19 @@ class Communicator {
 
  protected:
   Communicator(std::string name, int rank, int size)
-      : name_(std::move(name)), rank_(rank), size_(size) {}
+      : name_(std::move(name)), recorded_name_(name_), rank_(rank), size_(size) {}
 
  private:
   /// Back ends implement this. The call does not outlive it, its views live until the Pending is
-  /// done.
+  /// done. Where calls are done later, LaneWorker ends them in the record; without it they end
+  /// there when somebody waits for them.
   virtual Pending do_call(const Call& call) = 0;
 
   Pending submit(Call& call);
+  Pending perform(Call& call);
 
   std::string name_;
+  trace::Text<3> recorded_name_;
   int rank_;
   int size_;
   std::array<std::uint64_t, kMaxLanes> sequences_{};

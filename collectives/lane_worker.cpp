@@ -8,6 +8,8 @@
 #include <pthread.h>
 #include <signal.h>
 
+#include "collectives/trace/recorder.hpp"
+
 namespace muster::collectives {
 
 /// A queued call, and the handle of whoever waits for it. Deleting the handle gives it back to the
@@ -88,7 +90,7 @@ void LaneWorker::work(const std::stop_token& stop) {
     lock.unlock();
     std::exception_ptr error;
     try {
-      run_(job.call, job.deadline);
+      trace::record_until_end(job.call.ticket, [&] { run_(job.call, job.deadline); });
     } catch (...) {
       error = std::current_exception();  // for whoever waits
     }

@@ -96,13 +96,17 @@ int run_local_job(const LocalJob& job, std::span<const std::string> arguments) {
   const collectives::Secret secret = collectives::Secret::random();
   const collectives::TcpStoreServer store(secret, {});
   const std::vector<Cpus> shares = place_ranks(job.ranks, job.threads, console);
-  Supervisor supervisor(
-      start_ranks({.ranks = job.ranks,
-                   .arguments = {arguments.begin(), arguments.end()},
-                   .ticket = {store.endpoint(), secret, collectives::random_job_id()},
-                   .shares = shares,
-                   .signal_mask = signals.mask_before()}),
-      job.grace_s, console, output, signals);
+  const std::string job_id = collectives::random_job_id();
+  if (job.is_resumable) {
+    console.notice(
+        fmt::format("job {}: muster status {} shows what its ranks are at", job_id, job_id));
+  }
+  Supervisor supervisor(start_ranks({.ranks = job.ranks,
+                                     .arguments = {arguments.begin(), arguments.end()},
+                                     .ticket = {store.endpoint(), secret, job_id},
+                                     .shares = shares,
+                                     .signal_mask = signals.mask_before()}),
+                        {job.grace_s, job.stall_warning_s, job_id}, console, output, signals);
   if (!job.is_resumable) supervisor.leave_no_checkpoint();
   supervisor.run();
   const bool is_all_gone = descendants.end_all();

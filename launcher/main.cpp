@@ -12,7 +12,9 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "launcher/commands/bench.hpp"
+#include "launcher/commands/dump.hpp"
 #include "launcher/commands/probe.hpp"
+#include "launcher/commands/status.hpp"
 #include "launcher/commands/train.hpp"
 #include "launcher/options.hpp"
 #include "launcher/rank_program.hpp"
@@ -53,6 +55,8 @@ struct Run {
     return run_probe_command(command, arguments);
   }
   int operator()(const CompareCommand& command) const { return run_compare_command(command); }
+  int operator()(const StatusCommand& command) const { return run_status_command(command); }
+  int operator()(const DumpCommand& command) const { return run_dump_command(command); }
 };
 
 /// Benchmarks return the numbers of nccl-tests.

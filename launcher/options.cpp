@@ -16,7 +16,7 @@ namespace {
 using runtime::nearest;
 using runtime::quote;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kExamples = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kExamples = {{
     {"muster",
      "Example: muster train job.toml -n 2\n"
      "         trains the model that job.toml describes on two ranks of this machine\n"},
@@ -33,6 +33,8 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 6> kExamples
     {"probe",
      "Example: muster probe --ranks 2 --html links.html\n"
      "         mpirun -n 8 muster probe\n"},
+    {"status", "Example: muster status 3f2a90c1\n"},
+    {"dump", "Example: muster dump 3f2a90c1 --entries 10\n"},
 }};
 
 /// Help whose first lines are an example.
@@ -53,6 +55,7 @@ struct Typed {
   std::string ranks;
   std::string log_level = "info";
   std::string grace = "5";
+  std::string stall_warning = "30";
   std::string tokens = "200";
   std::string temperature = "0.8";
   std::string seed = "1";
@@ -61,6 +64,7 @@ struct Typed {
   PlanCommand plan;
   BenchLine bench;
   ProbeLine probe;
+  StatusLine status;
 };
 
 void add_job_options(CLI::App& app, std::string& job, std::vector<std::string>& settings,
@@ -83,6 +87,10 @@ void add_train(CLI::App& app, Typed& typed) {
       .add_option("--grace", typed.grace,
                   "time from Ctrl-C (or SIGTERM) to the end of ranks that are still saving; "
                   "default 5")
+      ->option_text("SECONDS");
+  train
+      .add_option("--stall-warning", typed.stall_warning,
+                  "say who waits for whom when a rank waits so long in a collective; default 30")
       ->option_text("SECONDS");
 }
 
@@ -127,6 +135,8 @@ Command read_values(const CLI::App& chosen, Typed& typed) {
     return typed.bench.bench_command();
   }
   if (chosen.get_name() == "probe") return typed.probe.command();
+  if (chosen.get_name() == "status") return typed.status.status_command();
+  if (chosen.get_name() == "dump") return typed.status.dump_command();
   const std::optional<int> ranks = typed.ranks.empty()
                                        ? std::optional<int>()
                                        : read_number<int>("-n", typed.ranks, 1, kMaxRanks);
@@ -134,6 +144,8 @@ Command read_values(const CLI::App& chosen, Typed& typed) {
     typed.train.ranks = ranks;
     typed.train.log_level = read_log_level(typed.log_level);
     typed.train.grace_s = read_number<double>("--grace", typed.grace, 0.0, 86400.0);
+    typed.train.stall_warning_s =
+        read_number<double>("--stall-warning", typed.stall_warning, 0.1, 86400.0);
     return typed.train;
   }
   if (chosen.get_name() == "plan") {
@@ -219,6 +231,7 @@ Command parse_command(std::span<const std::string> arguments, std::string_view v
   add_plan(app, typed);
   typed.bench.add_to(app);
   typed.probe.add_to(app);
+  typed.status.add_to(app);
   for (CLI::App* command : app.get_subcommands(nullptr)) command->allow_extras();
   check_command(app, arguments);
   try {

@@ -10,6 +10,7 @@
 #include "kernels/base/log.hpp"
 #include "launcher/bench_options.hpp"
 #include "launcher/probe_options.hpp"
+#include "launcher/status_options.hpp"
 #include "runtime/train/run.hpp"
 
 namespace muster::launcher {
@@ -27,7 +28,8 @@ struct TrainCommand {
   std::optional<int> ranks;           // -n
   std::vector<std::string> settings;  // "training.steps=50"
   LogLevel log_level = LogLevel::info;
-  double grace_s = 5.0;  // from a stop request to the end of ranks that have not ended
+  double grace_s = 5.0;           // from a stop request to the end of ranks that have not ended
+  double stall_warning_s = 30.0;  // a rank that waits so long in a collective is said
 };
 
 struct GenerateCommand {
@@ -43,7 +45,7 @@ struct PlanCommand {
 };
 
 using Command = std::variant<ShowText, TrainCommand, GenerateCommand, PlanCommand, BenchCommand,
-                             CompareCommand, ProbeCommand>;
+                             CompareCommand, ProbeCommand, StatusCommand, DumpCommand>;
 
 /// Reads a command line without the program's name. `version`: what --version prints. Both programs
 /// understand the same command lines, so that muster can hand its own to muster-rank as it is.

@@ -2,6 +2,7 @@
 #include <exception>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -23,6 +24,10 @@
 namespace muster::launcher {
 namespace {
 
+[[noreturn]] void refuse(std::string_view command) {
+  throw Error(ErrorCode::config, fmt::format("{} is a command of muster, not of a rank", command));
+}
+
 /// What a rank does for each command; muster-rank takes the same command lines as muster.
 struct RunRank {
   RankSession& session;
@@ -43,6 +48,8 @@ struct RunRank {
     runtime::leave_world(world, timeout_s);
     return code;
   }
+  int operator()(const StatusCommand&) const { refuse("status"); }
+  int operator()(const DumpCommand&) const { refuse("dump"); }
   int operator()(const GenerateCommand& command) const {
     return runtime::run_generate(command.options, *session.reporter(1));
   }

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
+#include "collectives/trace/recorder.hpp"
 #include "runtime/control/exit_codes.hpp"
+#include "runtime/control/flight_recorder.hpp"
 #include "runtime/control/reporters.hpp"
 
 namespace muster::launcher {
@@ -53,6 +55,7 @@ std::int64_t monotonic_ns() {
 }  // namespace
 
 RankSession::RankSession() : code_of_(runtime::exit_code_of) {
+  runtime::open_flight_recorder();
   collectives::Fd socket = runtime::take_control_socket();
   if (!socket.is_open()) return;
   link_ = std::make_unique<runtime::LauncherLink>(
@@ -68,6 +71,8 @@ const runtime::StopFlag& RankSession::stop() const noexcept {
 const runtime::Identity& RankSession::identify(LogLevel least) {
   handle_stop_signals();
   identity_ = runtime::read_identity(runtime::Environment::current());
+  collectives::trace::Recorder::current()->set_owner(
+      {.rank = identity_.rank, .size = identity_.size});
   // Our launcher puts the rank before each line.
   start_log(link_ != nullptr ? "" : fmt::format("rank {}", identity_.rank), least);
   return identity_;

@@ -18,7 +18,8 @@ namespace muster::launcher {
 /// exit code. One per process.
 class RankSession {
  public:
-  /// Opens the channel to the launcher, if there is one: it can ask for a stop from here on.
+  /// Opens the flight recorder, and the channel to the launcher, if there is one: it can ask for a
+  /// stop from here on.
   /// Error(config) when the environment is wrong.
   RankSession();
   RankSession(const RankSession&) = delete;

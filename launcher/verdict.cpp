@@ -45,7 +45,11 @@ std::string how_it_ended(const RankEnd& end) {
   const runtime::FailingMessage* const report = own_report(end);
   const std::string because = report != nullptr ? ": " + report->cause : "";
   if (end.told_ns) return "failed" + because;
-  if (end.is_signal) return fmt::format("was killed by {}{}", signal_name(end.number), because);
+  if (end.is_signal) {
+    const std::string last =
+        end.last_operation.empty() ? "" : "; its last operation: " + end.last_operation;
+    return fmt::format("was killed by {}{}{}", signal_name(end.number), because, last);
+  }
   if (end.number == 0 && report == nullptr) return "exited with code 0 before its work was done";
   return fmt::format("exited with code {}{}", end.number, because);
 }

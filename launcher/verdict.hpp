@@ -21,6 +21,7 @@ struct RankEnd {
   bool has_finished = false;                       // it said that its work was done
   std::optional<runtime::FailingMessage> failing;  // what it said would end it
   std::optional<std::int64_t> told_ns;             // when the launcher told it to end
+  std::string last_operation;  // of one that a signal ended, from its record; empty: none
 };
 
 /// A stop that somebody asked for.

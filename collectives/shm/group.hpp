@@ -15,7 +15,8 @@ namespace muster::collectives::shm {
 /// A rank as errors name it.
 struct Peer {
   pid_t pid = 0;
-  std::string host;
+  std::string host;     // for people
+  std::string host_id;  // equal ids share memory
 };
 
 /// How a wait passes its time. With cores enough a rank polls, since waking up costs far more than

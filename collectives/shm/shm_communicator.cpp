@@ -134,7 +134,8 @@ std::unique_ptr<Communicator> create_shm_communicator(const GroupSpec& spec, Sto
   std::vector<pid_t> processes;
   for (std::size_t rank = 0; rank < neighbours.size(); ++rank) {
     segments.shrink(std::min(segments.bytes(), neighbours[rank].bytes));
-    group.peers.push_back({neighbours[rank].pid, host_name(spec, static_cast<int>(rank))});
+    group.peers.push_back(
+        {neighbours[rank].pid, host_name(spec, static_cast<int>(rank)), spec.hosts[rank]});
     processes.push_back(neighbours[rank].pid);
   }
   for (int rank = 0; rank < spec.size; ++rank) {

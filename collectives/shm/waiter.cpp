@@ -40,6 +40,7 @@ void Waiter::until_slowly(Goals goals) {
   Clock::time_point next_check = start + kCheckInterval;
   std::uint64_t heartbeats = heartbeats_of(goals);
   double waited_s = 0.0;
+  trace::WaitNote note;
   while (!is_any_reached(goals)) {
     give_way(waited_s);
     const Clock::time_point now = Clock::now();
@@ -48,6 +49,7 @@ void Waiter::until_slowly(Goals goals) {
     if (aborted_by() != 0 && !is_any_reached(goals)) throw_aborted();
     if (now >= call_.deadline->when() && !is_any_reached(goals)) throw_timeout(goals, waited_s);
     if (now < next_check) continue;
+    if (!note.is_shown()) note.show(recorded_call(), name_of(goals.front().peer), waited_s);
     check_peers(goals);
     if (heartbeats_of(goals) != heartbeats) {
       heartbeats = heartbeats_of(goals);
@@ -55,6 +57,28 @@ void Waiter::until_slowly(Goals goals) {
     }
     next_check = now + kCheckInterval;
   }
+  count_wait(goals.front().peer, waited_s);
+}
+
+trace::PeerName Waiter::name_of(int peer) const {
+  const Peer& process = group_.peers[static_cast<std::size_t>(peer)];
+  return {.rank = peer, .pid = process.pid, .host_id = process.host_id};
+}
+
+trace::RecordedCall Waiter::recorded_call() const {
+  return {.signature = call_.signature,
+          .group = trace::Text<3>(group_.name),
+          .label = call_.options.label,
+          .lane = lane_};
+}
+
+void Waiter::count_wait(int peer, double waited_s) {
+  trace::Recorder* const recorder = trace::Recorder::current();
+  if (recorder == nullptr) return;
+  std::atomic<std::uint64_t>*& waited = waited_[static_cast<std::size_t>(peer)];
+  if (waited == nullptr) waited = recorder->waited_for(name_of(peer));
+  if (waited == nullptr) return;
+  waited->fetch_add(static_cast<std::uint64_t>(waited_s * 1e9), std::memory_order_relaxed);
 }
 
 std::uint64_t Waiter::heartbeats_of(Goals goals) const noexcept {

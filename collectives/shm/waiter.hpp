@@ -12,6 +12,7 @@
 
 #include "collectives/shm/group.hpp"
 #include "collectives/signature.hpp"
+#include "collectives/trace/recorder.hpp"
 #include "kernels/base/deadline.hpp"
 
 namespace muster::collectives::shm {
@@ -45,7 +46,10 @@ struct WaitGoal {
 class Waiter {
  public:
   Waiter(const Group& group, int lane)
-      : group_(group), lane_(lane), polls_(group.watch.poll_set()) {}
+      : group_(group),
+        lane_(lane),
+        polls_(group.watch.poll_set()),
+        waited_(static_cast<std::size_t>(group.size)) {}
 
   /// From now on waits belong to `call`. Throws at once if the group was aborted.
   void begin(const CurrentCall& call) {
@@ -87,6 +91,9 @@ class Waiter {
   std::uint64_t heartbeats_of(Goals goals) const noexcept;
   void until_slowly(Goals goals);
   void give_way(double waited_s) const;
+  trace::PeerName name_of(int peer) const;
+  trace::RecordedCall recorded_call() const;
+  void count_wait(int peer, double waited_s);
   void check_peers(Goals goals);
   std::string describe_missing(Goals goals) const;
   std::string ranks_not_here() const;
@@ -97,6 +104,7 @@ class Waiter {
   const Group& group_;
   int lane_;
   std::vector<pollfd> polls_;
+  std::vector<std::atomic<std::uint64_t>*> waited_;  // [size] for each peer, in the record
   CurrentCall call_;
 };
 

@@ -44,6 +44,7 @@ int run_train_command(const TrainCommand& command, std::span<const std::string> 
   const runtime::JobConfig job = check_job(command);
   return run_local_job({.ranks = command.ranks.value_or(1),
                         .grace_s = command.grace_s,
+                        .stall_warning_s = command.stall_warning_s,
                         .threads = static_cast<int>(job.device.threads)},
                        arguments);
 }

@@ -44,6 +44,15 @@ Verdict judge_ends(const std::vector<RankEnd>& ends, Interruption interruption =
   return judge(ends, interruption);
 }
 
+TEST(Verdict, NamesTheLastOperationOfARankThatASignalEnded) {
+  RankEnd end = by_signal(1, SIGKILL, 500);
+  end.last_operation = "barrier (group world, lane 0, seq 4) has run for 3.1 s";
+
+  EXPECT_THAT(judge_ends({good(0), end}).lines,
+              ElementsAre("rank 1 (pid 101) was killed by SIGKILL; its last operation: barrier "
+                          "(group world, lane 0, seq 4) has run for 3.1 s"));
+}
+
 TEST(Verdict, IsZeroWhenAllHaveFinished) {
   const Verdict verdict = judge_ends({good(0), good(1)});
 
