@@ -11,7 +11,7 @@
 #include "collectives/communicator.hpp"
 #include "kernels/base/deadline.hpp"
 
-namespace muster::collectives::shm {
+namespace muster::collectives {
 
 /// Runs a lane's calls in order on a thread of its own, so that the caller computes meanwhile.
 ///
@@ -47,4 +47,4 @@ class LaneWorker {
   std::jthread thread_;  // last: it ends before anything it uses
 };
 
-}  // namespace muster::collectives::shm
+}  // namespace muster::collectives

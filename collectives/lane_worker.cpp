@@ -1,4 +1,4 @@
-#include "collectives/shm/lane_worker.hpp"
+#include "collectives/lane_worker.hpp"
 
 #include <exception>
 #include <memory>
@@ -8,7 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 
-namespace muster::collectives::shm {
+namespace muster::collectives {
 
 /// A queued call, and the handle of whoever waits for it. Deleting the handle gives it back to the
 /// worker, which owns it.
@@ -98,4 +98,4 @@ void LaneWorker::work(const std::stop_token& stop) {
   }
 }
 
-}  // namespace muster::collectives::shm
+}  // namespace muster::collectives
