@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "collectives/mpi/mpi_communicator.hpp"
 #include "collectives/self/self_communicator.hpp"
 #include "collectives/shm/shm_communicator.hpp"
 #include "kernels/base/error.hpp"
@@ -16,11 +17,13 @@ namespace {
 
 constexpr int kMaxShmRanks = 1024;  // sources that one reduction can have
 
-/// One entry of the list: its name, why it cannot serve a group (empty if it can), how it is made.
+/// One entry of the list: its name, why it cannot serve a group (empty if it can), how it is made,
+/// and whether "auto" may choose it.
 struct Backend {
   std::string_view name;
   std::string (*obstacle)(const GroupSpec&, const kernels::Device&);
   std::unique_ptr<Communicator> (*create)(const GroupSpec&, Store&, kernels::Device&, Deadline);
+  bool is_automatic = true;
 };
 
 std::string self_obstacle(const GroupSpec& group, const kernels::Device& /*device*/) {
@@ -48,9 +51,16 @@ std::string shm_obstacle(const GroupSpec& group, const kernels::Device& device) 
       hosts.front(), other - hosts.begin(), *other);
 }
 
+std::string mpi_obstacle(const GroupSpec& group, const kernels::Device& device) {
+  if (device.name() != "cpu") return fmt::format("it moves CPU memory, not {}'s", device.name());
+  if (group.size == 1 || group.mpi != nullptr) return {};
+  return "it needs MPI to stay open: start the job with mpirun and choose the back end mpi there";
+}
+
 constexpr std::array kBackends = {
     Backend{"self", self_obstacle, create_self},
     Backend{"shm", shm_obstacle, shm::create_shm_communicator},
+    Backend{"mpi", mpi_obstacle, mpi::create_mpi_communicator, false},
 };
 
 void check_group(const GroupSpec& group) {
@@ -73,7 +83,8 @@ std::unique_ptr<Communicator> create_communicator(std::string_view backend, cons
   check_group(group);
   std::string obstacles;
   for (const Backend& candidate : kBackends) {
-    if (backend != "auto" && backend != candidate.name) continue;
+    const bool is_wanted = backend == "auto" ? candidate.is_automatic : backend == candidate.name;
+    if (!is_wanted) continue;
     const std::string obstacle = candidate.obstacle(group, device);
     if (obstacle.empty()) return candidate.create(group, store, device, deadline);
     obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : "; ", candidate.name, obstacle);

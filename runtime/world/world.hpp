@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "collectives/bootstrap/store.hpp"
+#include "collectives/mpi/mpi_session.hpp"
 
 namespace muster::runtime {
 
@@ -29,7 +30,8 @@ struct World {
   std::string origin;  // what told us: "muster", "Open MPI", "environment", "single process"
   std::vector<Member> members;  // [size]
   std::unique_ptr<collectives::Store> store;
-  bool is_store_in_rank_0 = false;  // it ends with rank 0: see leave_world()
+  std::unique_ptr<collectives::mpi::Session> mpi;  // where it was kept: outlives its groups
+  bool is_store_in_rank_0 = false;                 // it ends with rank 0: see leave_world()
 };
 
 /// Set by a signal or by the launcher; read at step boundaries. Lock-free, safe in signal handlers.
