@@ -54,6 +54,7 @@ MpiCommunicator::MpiCommunicator(const GroupSpec& spec, std::unique_ptr<Group> g
 
 MpiCommunicator::~MpiCommunicator() {
   for (auto& end : lane_ends_) end.reset();  // their threads, before the group they use
+  notes_.leave();
 }
 
 Pending MpiCommunicator::do_call(const Call& call) {

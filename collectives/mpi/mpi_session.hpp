@@ -63,7 +63,8 @@ class Group {
   Group() = default;
   Group(const Group&) = delete;
   Group& operator=(const Group&) = delete;
-  /// Gives the communicators back to MPI unless the group was abandoned.
+  /// MPI keeps the communicators until it ends: notes may be on their way in them. That is some KiB
+  /// per group, of which a process may make about ten thousand.
   virtual ~Group() = default;
 
   virtual int start(int lane, const Operation& operation, Request& request) noexcept = 0;
@@ -79,8 +80,8 @@ class Group {
   virtual int take_note(std::span<std::byte, kNoteBytes> note, int& from,
                         std::size_t& bytes) noexcept = 0;
 
-  /// Operations that never end are under way: MPI keeps the communicators, and the session keeps
-  /// `memory`, which they may read and write, for as long as it lives.
+  /// Operations that never end are under way: the session keeps `memory`, which they may read and
+  /// write, for as long as it lives.
   virtual void abandon(std::shared_ptr<void> memory) noexcept = 0;
 
   /// The library's words for an error number, cut to fit and ended with a zero.

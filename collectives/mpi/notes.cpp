@@ -15,18 +15,24 @@ namespace {
 
 constexpr auto kBeatInterval = std::chrono::milliseconds(100);
 
+// Sequences wrap, but ranks are never far apart.
+bool is_after(std::uint32_t sequence, std::uint32_t other) {
+  return static_cast<std::int32_t>(sequence - other) > 0;
+}
+
 }  // namespace
 
 /// As it travels: the ranks are of one build and, like MPI's own, of one kind of processor.
 struct Notes::Note {
-  enum class Kind : std::uint8_t { abort, beat, call, refusal };
+  enum class Kind : std::uint8_t { abort, beat, call, left, refusal };
 
   Kind kind = Kind::beat;
   std::uint8_t lane = 0;
   std::uint16_t length = 0;  // of the text
   std::uint64_t word = 0;    // of the signature
   std::int64_t count = 0;
-  std::array<char, 480> text{};
+  Ended ended{};
+  std::array<char, 464> text{};
 
   Note(Kind of_kind, std::string_view with_text)
       : kind(of_kind), length(static_cast<std::uint16_t>(std::min(with_text.size(), text.size()))) {
@@ -38,7 +44,11 @@ struct Notes::Note {
 };
 
 Notes::Notes(Group& group, int rank, int size)
-    : group_(group), rank_(rank), size_(size), next_beat_(Deadline::after({})) {
+    : group_(group),
+      rank_(rank),
+      size_(size),
+      next_beat_(Deadline::after({})),
+      left_(static_cast<std::size_t>(size)) {
   for (auto& calls : calls_) calls.resize(static_cast<std::size_t>(size));
 }
 
@@ -66,6 +76,13 @@ void Notes::tell_call(int lane, const Signature& call) noexcept {
   post_to_all(note);
 }
 
+void Notes::leave() noexcept {
+  const std::scoped_lock lock(mutex_);
+  Note note(Note::Kind::left, {});
+  note.ended = ended_;
+  post_to_all(note);
+}
+
 void Notes::refuse(int sender, std::string_view mismatch) noexcept {
   const std::scoped_lock lock(mutex_);
   post(sender, Note(Note::Kind::refusal, mismatch));
@@ -90,6 +107,14 @@ std::string Notes::abort_text() const {
   return abort_text_;
 }
 
+bool Notes::has_left(int rank, int lane, const Signature& awaited) const {
+  const std::scoped_lock lock(mutex_);
+  const auto& ended = left_[static_cast<std::size_t>(rank)];
+  if (!ended) return false;
+  if (awaited.kind() == CallKind::send_receive) return true;
+  return is_after(awaited.sequence() + 1, (*ended)[static_cast<std::size_t>(lane)]);
+}
+
 bool Notes::is_asked(int lane) const {
   const std::scoped_lock lock(mutex_);
   const auto& calls = calls_[static_cast<std::size_t>(lane)];
@@ -101,12 +126,12 @@ std::vector<std::optional<Signature>> Notes::calls(int lane) const {
   return calls_[static_cast<std::size_t>(lane)];
 }
 
-void Notes::forget_calls(int lane, const Signature& ended) {
+void Notes::end_call(int lane, const Signature& ended) {
   const std::scoped_lock lock(mutex_);
   for (auto& call : calls_[static_cast<std::size_t>(lane)]) {
-    // Sequences wrap.
-    if (call && static_cast<std::int32_t>(call->sequence() - ended.sequence()) <= 0) call.reset();
+    if (call && !is_after(call->sequence(), ended.sequence())) call.reset();
   }
+  ended_[static_cast<std::size_t>(lane)] = ended.sequence() + 1;
 }
 
 void Notes::post(int to, const Note& note) noexcept {
@@ -128,6 +153,7 @@ void Notes::take(int from, const Note& note) {
       is_aborted_.store(true, std::memory_order_release);
       return;
     case Note::Kind::beat: beats_.fetch_add(1, std::memory_order_relaxed); return;
+    case Note::Kind::left: left_[static_cast<std::size_t>(from)] = note.ended; return;
     case Note::Kind::refusal: refusal_ = std::string(note.words()); return;
     case Note::Kind::call: {
       Signature call;

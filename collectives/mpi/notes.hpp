@@ -32,6 +32,8 @@ class Notes {
   void beat() noexcept;
   /// Tells everybody that this rank waits in this call.
   void tell_call(int lane, const Signature& call) noexcept;
+  /// Tells everybody that this rank is in the group no more.
+  void leave() noexcept;
   /// Tells the sender of a message that it was not what this rank wanted.
   void refuse(int sender, std::string_view mismatch) noexcept;
 
@@ -43,15 +45,20 @@ class Notes {
   std::string abort_text() const;
   /// Grows with every sign of life of any other rank.
   std::uint64_t beats() const noexcept { return beats_.load(std::memory_order_relaxed); }
+  /// True when that rank has left and will not come to the call `awaited` of this lane; in a
+  /// send_receive, when it has left.
+  bool has_left(int rank, int lane, const Signature& awaited) const;
   /// True when another rank has asked, by telling its own, what call this lane is in.
   bool is_asked(int lane) const;
   /// The call that each rank last said to be in on this lane, [size].
   std::vector<std::optional<Signature>> calls(int lane) const;
-  /// This call has ended, so whoever said to be in it or an earlier one is so no more.
-  void forget_calls(int lane, const Signature& ended);
+  /// This rank has ended a call, so whoever said to be in it or an earlier one is so no more.
+  void end_call(int lane, const Signature& ended);
 
  private:
   struct Note;
+  /// How many calls of each lane a rank has ended, modulo 2^32.
+  using Ended = std::array<std::uint32_t, Communicator::kMaxLanes>;
 
   void post(int to, const Note& note) noexcept;
   void post_to_all(const Note& note) noexcept;
@@ -66,6 +73,8 @@ class Notes {
   std::string abort_text_;
   std::optional<std::string> refusal_;
   Deadline next_beat_;
+  Ended ended_{};
+  std::vector<std::optional<Ended>> left_;  // [size] of those that have left
   std::array<std::vector<std::optional<Signature>>, Communicator::kMaxLanes> calls_;
 };
 

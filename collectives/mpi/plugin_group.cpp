@@ -46,14 +46,6 @@ void describe_error(int error, std::span<char> text) noexcept {
   text[kept] = '\0';
 }
 
-PluginGroup::~PluginGroup() {
-  const std::scoped_lock lock(library_.mutex);
-  if (library_.is_finished) return;
-  forget_sent();
-  if (is_abandoned_) return;
-  for (MPI_Comm& lane : lanes_) MPI_Comm_free(&lane);
-}
-
 int PluginGroup::start(int lane, const Operation& operation, Request& request) noexcept {
   const std::scoped_lock lock(library_.mutex);
   const Operation& o = operation;
@@ -137,6 +129,7 @@ int PluginGroup::test(Request& request, bool& is_done) noexcept {
 
 int PluginGroup::post(int to, std::span<const std::byte> note) noexcept {
   const std::scoped_lock lock(library_.mutex);
+  if (library_.is_finished) return MPI_SUCCESS;  // a group that ends after MPI
   forget_sent();
   PostedNote& posted = library_.posted.emplace_back();
   std::copy(note.begin(), note.end(), posted.bytes.begin());
@@ -164,7 +157,6 @@ int PluginGroup::take_note(std::span<std::byte, kNoteBytes> note, int& from,
 void PluginGroup::abandon(std::shared_ptr<void> memory) noexcept {
   const std::scoped_lock lock(library_.mutex);
   library_.abandoned.push_back(std::move(memory));
-  is_abandoned_ = true;
 }
 
 void PluginGroup::forget_sent() noexcept {

@@ -40,7 +40,6 @@ class PluginGroup final : public Group {
   /// `library` outlives the group; `lanes` belong to the group from now on.
   PluginGroup(Library& library, std::vector<MPI_Comm> lanes)
       : library_(library), lanes_(std::move(lanes)) {}
-  ~PluginGroup() override;
 
   int start(int lane, const Operation& operation, Request& request) noexcept override;
   int send(int lane, const Message& message, const void* data, Request& request) noexcept override;
@@ -60,7 +59,6 @@ class PluginGroup final : public Group {
 
   Library& library_;
   std::vector<MPI_Comm> lanes_;  // [lanes]
-  bool is_abandoned_ = false;    // guarded by the library's mutex
 };
 
 }  // namespace muster::collectives::mpi

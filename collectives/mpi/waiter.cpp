@@ -20,6 +20,8 @@ constexpr auto kSleep = std::chrono::microseconds(50);
 constexpr int kTestsPerLook = 16;
 // How long ranks that wait too get to say so: each looks for notes all the time.
 constexpr double kAnswerS = 0.3;
+// A message of a rank that has left since may still be on its way.
+constexpr double kGraceS = 0.2;
 
 }  // namespace
 
@@ -32,12 +34,13 @@ void Waiter::begin(const Call& call, Deadline deadline) {
   deadline_ = deadline;
   beats_ = context_.notes.beats();
   has_answered_ = false;
+  grace_.reset();
   context_.notes.read();
   if (context_.notes.is_aborted()) throw_aborted();
 }
 
 void Waiter::end() {
-  if (signature_.kind() != CallKind::send_receive) context_.notes.forget_calls(lane_, signature_);
+  if (signature_.kind() != CallKind::send_receive) context_.notes.end_call(lane_, signature_);
 }
 
 void Waiter::until_done(std::span<Request> requests, std::span<const int> partners) {
@@ -48,6 +51,7 @@ void Waiter::until_done(std::span<Request> requests, std::span<const int> partne
     const Clock::time_point now = Clock::now();
     // What has happened already is not undone by an abort that came after it: look again.
     if (context_.notes.is_aborted() && !are_done(requests)) throw_aborted();
+    check_peers(requests, partners);
     if (now >= deadline_.when() && !are_done(requests)) throw_timeout(partners);
     const Clock::duration waited = now - start;
     if (waited > kYield) {
@@ -96,6 +100,18 @@ void Waiter::look_around() {
 void Waiter::answer() {
   has_answered_ = true;
   context_.notes.tell_call(lane_, signature_);
+}
+
+void Waiter::check_peers(std::span<Request> requests, std::span<const int> partners) {
+  for (int rank = 0; rank < context_.size; ++rank) {
+    const bool is_awaited =
+        partners.empty() || std::find(partners.begin(), partners.end(), rank) != partners.end();
+    if (!is_awaited || !context_.notes.has_left(rank, lane_, signature_)) continue;
+    if (!grace_) grace_ = Deadline::after_seconds(kGraceS);
+    if (!grace_->has_passed() || are_done(requests)) return;
+    throw Error(ErrorCode::peer_lost,
+                fmt::format("rank {} has left the group during {}", rank, describe_call()));
+  }
 }
 
 void Waiter::ask_everyone() {

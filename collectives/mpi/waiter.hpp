@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,10 +24,10 @@ struct WaitContext {
   bool may_spin = true;  // ranks have a core each
 };
 
-/// Waits of one lane for what MPI was asked to do. Each ends in one of four ways: it is done, or an
-/// Error: the group was aborted (peer_lost with the reason), the call's deadline has passed
-/// (timeout, which names the ranks that are in other calls or in none), or MPI refuses (io, with
-/// its words).
+/// Waits of one lane for what MPI was asked to do. Each ends in one of five ways: it is done, or an
+/// Error: the group was aborted (peer_lost with the reason), a rank has left (peer_lost), the
+/// call's deadline has passed (timeout, which names the ranks that are in other calls or in none),
+/// or MPI refuses (io, with its words).
 ///
 /// MPI moves data only while it is asked, so a wait keeps asking: for 50 us without a pause, where
 /// ranks have a core each, then giving way to other threads, and after a second with short sleeps.
@@ -56,6 +57,7 @@ class Waiter {
   bool are_done(std::span<Request> requests);
   void look_around();
   void answer();
+  void check_peers(std::span<Request> requests, std::span<const int> partners);
   void ask_everyone();
   std::string describe_missing(std::span<const int> partners) const;
   [[noreturn]] void throw_aborted() const;
@@ -67,7 +69,8 @@ class Waiter {
   CallOptions options_;
   Deadline deadline_ = Deadline::never();
   std::uint64_t beats_ = 0;
-  bool has_answered_ = false;  // other ranks know which call this lane is in
+  std::optional<Deadline> grace_;  // from when a partner was seen to have left
+  bool has_answered_ = false;      // other ranks know which call this lane is in
 };
 
 }  // namespace muster::collectives::mpi
