@@ -31,8 +31,10 @@ struct RunRank {
     const runtime::Identity& identity = session.identify(command.log_level);
     const runtime::JobConfig config = runtime::load_job(command.job, command.settings);
     const double timeout_s = config.comm.init_timeout_seconds;
-    runtime::World world = runtime::join_world(
-        identity, {.build_id = collectives::build_id(), .timeout_s = timeout_s});
+    runtime::World world =
+        runtime::join_world(identity, {.build_id = collectives::build_id(),
+                                       .timeout_s = timeout_s,
+                                       .keep_mpi = config.comm.backend == "mpi"});
     const auto reporter = session.reporter(config.logging.interval);
     const int code = runtime::run_train(world, config, *reporter, session.stop());
     runtime::leave_world(world, timeout_s);

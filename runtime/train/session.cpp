@@ -119,6 +119,7 @@ std::unique_ptr<collectives::Communicator> open_data_group(const JobConfig& conf
   spec.size = world.size;
   for (const Member& member : world.members) spec.hosts.push_back(member.host_id);
   spec.cores_per_rank = cores_per_rank;
+  spec.mpi = world.mpi.get();
   return collectives::create_communicator(
       config.comm.backend, spec, *world.store, device,
       Deadline::after_seconds(config.comm.init_timeout_seconds));
