@@ -31,7 +31,7 @@ inline constexpr std::size_t kLargestBytes = std::size_t{1} << 30;
 ///
 /// A message goes behind a header with its signature.
 ///
-/// Cost of an agreement: an MPI all_reduce of 32 bytes; all_to_all_v gathers all lists of counts
+/// Cost of an agreement: an MPI all_reduce of 48 bytes; all_to_all_v gathers all lists of counts
 /// beside, 16 n^2 bytes to each of n ranks.
 ///
 /// One thread at a time.
