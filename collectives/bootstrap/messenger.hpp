@@ -21,8 +21,8 @@ class Messenger {
   virtual int size() const noexcept = 0;
   /// Collective: every rank's `message` becomes rank 0's.
   virtual void broadcast(std::string& message) = 0;
-  /// Leaves MPI. Collective. A process that has left MPI may end as it likes, and mpirun returns its
-  /// exit code.
+  /// Leaves MPI. Collective. A process that has left MPI may end as it likes, and mpirun returns
+  /// its exit code.
   virtual void finish() = 0;
 };
 
