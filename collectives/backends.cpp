@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "collectives/hierarchy/hierarchical_communicator.hpp"
+#include "collectives/mpi/mpi_communicator.hpp"
 #include "collectives/self/self_communicator.hpp"
 #include "collectives/shm/shm_communicator.hpp"
 #include "collectives/tcp/tcp_communicator.hpp"
@@ -20,11 +21,13 @@ namespace {
 
 constexpr int kMaxShmRanks = 1024;  // sources that one reduction can have
 
-/// One entry of the list: its name, why it cannot serve a group (empty if it can), how it is made.
+/// One entry of the list: its name, why it cannot serve a group (empty if it can), how it is made,
+/// and whether "auto" may choose it.
 struct Backend {
   std::string_view name;
   std::string (*obstacle)(const GroupSpec&, const kernels::Device&);
   std::unique_ptr<Communicator> (*create)(const GroupSpec&, Store&, kernels::Device&, Deadline);
+  bool is_automatic = true;
 };
 
 std::string self_obstacle(const GroupSpec& group, const kernels::Device& /*device*/) {
@@ -64,11 +67,18 @@ std::string hierarchical_obstacle(const GroupSpec& group, const kernels::Device&
   return tcp_obstacle(group, device);
 }
 
+std::string mpi_obstacle(const GroupSpec& group, const kernels::Device& device) {
+  if (device.name() != "cpu") return fmt::format("it moves CPU memory, not {}'s", device.name());
+  if (group.size == 1 || group.mpi != nullptr) return {};
+  return "it needs MPI to stay open: start the job with mpirun and choose the back end mpi there";
+}
+
 constexpr std::array kBackends = {
     Backend{"self", self_obstacle, create_self},
     Backend{"shm", shm_obstacle, shm::create_shm_communicator},
     Backend{"hierarchical", hierarchical_obstacle, create_hierarchical_communicator},
     Backend{"tcp", tcp_obstacle, tcp::create_tcp_communicator},
+    Backend{"mpi", mpi_obstacle, mpi::create_mpi_communicator, false},
 };
 
 void check_group(const GroupSpec& group) {
@@ -113,7 +123,8 @@ std::unique_ptr<Communicator> create_communicator(std::string_view backend, cons
   check_group(group);
   std::string obstacles;
   for (const Backend& candidate : kBackends) {
-    if (backend != "auto" && backend != candidate.name) continue;
+    const bool is_wanted = backend == "auto" ? candidate.is_automatic : backend == candidate.name;
+    if (!is_wanted) continue;
     const std::string obstacle = candidate.obstacle(group, device);
     if (obstacle.empty()) return candidate.create(group, store, device, deadline);
     obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : "; ", candidate.name, obstacle);

@@ -14,6 +14,10 @@
 
 namespace muster::collectives {
 
+namespace mpi {
+class Session;
+}
+
 /// The ranks of a group as the back ends see them.
 struct GroupSpec {
   std::string name;  // unique in the job: "world", "data.0"
@@ -23,6 +27,8 @@ struct GroupSpec {
   std::vector<std::string> host_names = {};  // [size] for people; empty: the ids
   int cores_per_rank = 1;  // cores that each member has for itself; 0: fewer cores than ranks.
                            // From 2 on lanes above 0 run beside the caller, below they run inline
+  mpi::Session* mpi = nullptr;  // back end mpi: outlives the group; nullptr where mpirun did not
+                                // start the job, or the session was not kept open
   std::size_t symmetric_limit = std::size_t{1} << 40;  // address space kept for symmetric memory
   std::optional<Secret> secret = {};                   // the job's: back ends that listen need it
 };

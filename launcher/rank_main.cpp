@@ -41,8 +41,10 @@ struct RunRank {
     const runtime::Identity& identity = session.identify(command.log_level);
     const runtime::JobConfig config = runtime::load_job(command.job, command.settings);
     const double timeout_s = config.comm.init_timeout_seconds;
-    runtime::World world = runtime::join_world(
-        identity, {.build_id = collectives::build_id(), .timeout_s = timeout_s});
+    runtime::World world =
+        runtime::join_world(identity, {.build_id = collectives::build_id(),
+                                       .timeout_s = timeout_s,
+                                       .keep_mpi = config.comm.backend == "mpi"});
     const auto reporter = session.reporter(config.logging.interval);
     const int code = runtime::run_train(world, config, *reporter, session.stop());
     runtime::leave_world(world, timeout_s);
@@ -67,8 +69,9 @@ struct RunRank {
     options.least_bandwidth = runtime::least_bandwidth_of(runtime::Environment::current());
     options.arguments = {"muster"};
     options.arguments.insert(options.arguments.end(), arguments.begin(), arguments.end());
-    runtime::World world = runtime::join_world(
-        identity, {.build_id = collectives::build_id(), .timeout_s = runtime::kBenchStartTimeout});
+    runtime::World world = runtime::join_world(identity, {.build_id = collectives::build_id(),
+                                                          .timeout_s = runtime::kBenchStartTimeout,
+                                                          .keep_mpi = options.backend == "mpi"});
     const int code = runtime::run_bench(world, options, collectives::build_id(),
                                         *session.reporter(1), session.stop());
     runtime::leave_world(world, options.timeout_s);
@@ -77,8 +80,10 @@ struct RunRank {
   int operator()(const ProbeCommand& command) const {
     const runtime::Identity& identity = session.identify(LogLevel::info);
     const double timeout_s = command.options.timeout_s;
-    runtime::World world = runtime::join_world(
-        identity, {.build_id = collectives::build_id(), .timeout_s = timeout_s});
+    runtime::World world =
+        runtime::join_world(identity, {.build_id = collectives::build_id(),
+                                       .timeout_s = timeout_s,
+                                       .keep_mpi = command.options.backend == "mpi"});
     const int code = runtime::run_probe(world, command.options, *session.reporter(1));
     runtime::leave_world(world, timeout_s);
     return code;

@@ -5,7 +5,7 @@
 #include <numeric>
 #include <span>
 
-#include "collectives/hierarchy/average.hpp"
+#include "collectives/average.hpp"
 #include "kernels/ops/reduce.hpp"
 
 namespace muster::collectives {

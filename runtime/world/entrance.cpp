@@ -109,7 +109,7 @@ Endpoint listen_address(const Identity& identity) {
 
 Entrance enter_by_messenger(const Identity& identity, const JoinOptions& options,
                             Deadline deadline) {
-  const auto messenger = open_messenger(identity, options.build_id);
+  auto messenger = open_messenger(identity, options.build_id);
   std::unique_ptr<ServedStore> served;
   std::string text;
   if (identity.rank == 0) {
@@ -118,11 +118,16 @@ Entrance enter_by_messenger(const Identity& identity, const JoinOptions& options
     text = collectives::encode(Ticket{served->endpoint(), secret, collectives::random_job_id()});
   }
   messenger->broadcast(text);
-  messenger->finish();
+  if (!options.keep_mpi) {
+    messenger->finish();
+    messenger.reset();
+  }
   const Ticket ticket = collectives::decode_ticket(text, "rank 0's broadcast");
-  if (served != nullptr) return {std::move(served), ticket.secret, ticket.job_id, true};
-  return {std::make_unique<collectives::TcpStore>(ticket.store, ticket.secret, deadline),
-          ticket.secret, ticket.job_id, true};
+  std::unique_ptr<collectives::Store> store = std::move(served);
+  if (store == nullptr) {
+    store = std::make_unique<collectives::TcpStore>(ticket.store, ticket.secret, deadline);
+  }
+  return {std::move(store), ticket.secret, ticket.job_id, true, std::move(messenger)};
 }
 
 }  // namespace

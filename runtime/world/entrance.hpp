@@ -5,6 +5,7 @@
 
 #include "collectives/bootstrap/secret.hpp"
 #include "collectives/bootstrap/store.hpp"
+#include "collectives/mpi/mpi_session.hpp"
 #include "kernels/base/deadline.hpp"
 #include "runtime/world/join.hpp"
 
@@ -16,6 +17,7 @@ struct Entrance {
   collectives::Secret secret;  // the job's
   std::string job_id;
   bool is_store_in_rank_0 = false;
+  std::unique_ptr<collectives::mpi::Session> mpi = {};  // where it was to be kept open
 };
 
 /// Opens the entrance that the identity names. Collective where rank 0 serves the store.

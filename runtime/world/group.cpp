@@ -15,6 +15,7 @@ collectives::GroupSpec world_group(const World& world, std::string name, int cor
   }
   spec.cores_per_rank = cores_per_rank;
   spec.secret = world.secret;
+  spec.mpi = world.mpi.get();
   return spec;
 }
 

@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class Backends : public testing::Test {
  protected:
@@ -38,7 +39,7 @@ class Backends : public testing::Test {
 };
 
 TEST_F(Backends, AreListedInOrderOfPreference) {
-  EXPECT_THAT(backend_names(), ElementsAre("self", "shm", "hierarchical", "tcp"));
+  EXPECT_THAT(backend_names(), ElementsAre("self", "shm", "hierarchical", "tcp", "mpi"));
 }
 
 TEST_F(Backends, AutoTakesSelfForOneRank) {
@@ -51,6 +52,18 @@ TEST_F(Backends, AutoTakesSelfForOneRank) {
 
 TEST_F(Backends, ShmServesOneRankToo) {
   EXPECT_EQ(create("shm", group_on({"a"}))->backend(), "shm");
+}
+
+TEST_F(Backends, MpiNeedsASessionThatIsOpen) {
+  const std::string text = error_text(ErrorCode::unsupported, [&] {
+    create("mpi", group_on({"a", "b"}));
+  });
+
+  EXPECT_THAT(text, AllOf(HasSubstr("start the job with mpirun"), HasSubstr("back end mpi")));
+}
+
+TEST_F(Backends, MpiServesOneRankWithoutASession) {
+  EXPECT_EQ(create("mpi", group_on({"a"}))->backend(), "self");
 }
 
 TEST_F(Backends, RanksOnTwoHostsNeedASecret) {
