@@ -44,7 +44,8 @@ TEST(Status, ShowsWhatAStoppedRankIsAtAndWhoWaitsForIt) {
   Outcome status;
   const bool is_seen = wait_until([&] {
     status = muster({"status", id});
-    return status.out.find("rank 1 ", status.out.find('\n')) != std::string::npos;
+    const std::size_t call = status.out.find("all_reduce f32[4] sum \"gradients\"");
+    return call != std::string::npos && status.out.find(" for ", call) != std::string::npos;
   });
 
   EXPECT_TRUE(is_seen) << status.out << status.err;
@@ -110,10 +111,11 @@ TEST(Status, IsForTheUsersOwnJobs) {
 }
 
 TEST(Status, LeavesNoSocketBehind) {
-  Job job(1, "", {"--set", "training.steps=10"});
+  Job job(1, "");
   const std::string id = id_of(job);
   EXPECT_THAT(open_doors(), HasSubstr("/" + id));
 
+  ::kill(job.pid(), SIGINT);
   job.finish();
 
   EXPECT_THAT(open_doors(), Not(HasSubstr("/" + id)));
