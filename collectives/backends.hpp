@@ -1,15 +1,22 @@
 #pragma once
 
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "collectives/bootstrap/secret.hpp"
 #include "collectives/bootstrap/store.hpp"
 #include "collectives/communicator.hpp"
 #include "kernels/device/device.hpp"
 
 namespace muster::collectives {
+
+namespace mpi {
+class Session;
+}
 
 /// The ranks of a group as the back ends see them.
 struct GroupSpec {
@@ -17,10 +24,21 @@ struct GroupSpec {
   int rank = 0;      // this rank's number in the group
   int size = 1;
   std::vector<std::string> hosts;  // [size] host id of every member: equal ids share memory
+  std::vector<std::string> host_names = {};  // [size] for people; empty: the ids
   int cores_per_rank = 1;  // cores that each member has for itself; 0: fewer cores than ranks.
                            // From 2 on lanes above 0 run beside the caller, below they run inline
+  mpi::Session* mpi = nullptr;  // back end mpi: outlives the group; nullptr where mpirun did not
+                                // start the job, or the session was not kept open
   std::size_t symmetric_limit = std::size_t{1} << 40;  // address space kept for symmetric memory
+  std::optional<Secret> secret = {};                   // the job's: back ends that listen need it
 };
+
+/// What people call the host of a member.
+const std::string& host_name(const GroupSpec& group, int rank);
+
+/// The group of some members of another, in the order of the list. `members`: their numbers in
+/// `group`, group.rank among them. All that is not a member's own stays as it is.
+GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int> members);
 
 /// Makes the communicator of a group: collective over its members. `backend` is a name from
 /// backend_names() or "auto". Error(unsupported) when the named back end cannot serve this group,

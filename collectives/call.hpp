@@ -67,6 +67,7 @@ struct Call {
   int from = kNobody;                             // send_receive: who fills out
   std::uint64_t sequence = 0;  // number of the call on its lane; 0 in a send_receive
   CallOptions options = {};
+  std::uint64_t ticket = 0;  // of the call in this process's record, 0: none
 
   static constexpr int kNobody = -1;
 };

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "collectives/call_check.hpp"
+#include "collectives/trace/recorder.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 
@@ -22,10 +23,16 @@ bool is_empty(const Call& call) {
   switch (call.kind) {
     case CallKind::barrier:
     case CallKind::allocate:
-    case CallKind::all_to_all_v: return false;
-    case CallKind::send_receive: return call.in.count() == 0 && call.out.count() == 0;
+    case CallKind::all_to_all_v:
+    case CallKind::send_receive: return false;
     default: return call.count == 0;
   }
+}
+
+// Done within microseconds, unless it waits.
+bool is_small(const Call& call) {
+  constexpr std::int64_t kSmall = 1024;  // elements in and out
+  return call.in.count() + call.out.count() <= kSmall;
 }
 
 }  // namespace
@@ -34,6 +41,7 @@ Pending& Pending::operator=(Pending&& other) noexcept {
   if (this != &other) {
     finish();
     work_ = std::move(other.work_);
+    ticket_ = other.ticket_;
   }
   return *this;
 }
@@ -45,7 +53,7 @@ Pending::~Pending() {
 void Pending::wait() {
   if (work_ == nullptr) return;
   const std::unique_ptr<Work> work = std::move(work_);
-  work->wait();
+  trace::record_until_end(ticket_, [&] { work->wait(); });
 }
 
 void Pending::finish() noexcept {
@@ -160,7 +168,8 @@ Pending Communicator::all_to_all(ConstTensorView in, TensorView out, const CallO
   if (in.count() % size_ != 0) {
     refuse(call, fmt::format("{} elements are no {} equal shares", in.count(), size_));
   }
-  if (size_ > 1 && overlap(in, out)) refuse(call, "in and out overlap");
+  const bool is_one_copy = size_ == 1 && in.data == out.data;
+  if (!is_one_copy && overlap(in, out)) refuse(call, "in and out overlap");
   return submit(call);
 }
 
@@ -182,7 +191,33 @@ Pending Communicator::submit(Call& call) {
   if (call.kind != CallKind::send_receive) {
     call.sequence = sequences_[static_cast<std::size_t>(lane)]++;
   }
-  return is_empty(call) ? Pending() : do_call(call);
+  return is_empty(call) ? Pending() : perform(call);
+}
+
+Pending Communicator::perform(Call& call) {
+  trace::Recorder* const recorder = trace::Recorder::current();
+  if (recorder == nullptr) return do_call(call);
+  call.ticket = recorder->begin({.signature = Signature(call),
+                                 .group = recorded_name_,
+                                 .label = call.options.label,
+                                 .lane = call.options.lane,
+                                 .to = call.to,
+                                 .from = call.from});
+  const std::uint64_t long_waits = recorder->long_waits();
+  try {
+    Pending pending = do_call(call);
+    if (pending.work_ != nullptr) {
+      pending.ticket_ = call.ticket;
+    } else if (is_small(call) && recorder->long_waits() == long_waits) {
+      recorder->end_at_once(call.ticket);
+    } else {
+      recorder->end(call.ticket, trace::Outcome::done);
+    }
+    return pending;
+  } catch (...) {
+    recorder->end(call.ticket, trace::Outcome::failed);
+    throw;
+  }
 }
 
 }  // namespace muster::collectives

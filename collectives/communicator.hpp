@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "collectives/call.hpp"
+#include "collectives/trace/text.hpp"
 #include "kernels/base/memory.hpp"
 #include "kernels/base/tensor_view.hpp"
 
@@ -38,9 +39,12 @@ class Pending {
   bool is_done() noexcept { return work_ == nullptr || work_->is_done(); }
 
  private:
+  friend class Communicator;
+
   void finish() noexcept;
 
   std::unique_ptr<Work> work_;
+  std::uint64_t ticket_ = 0;  // of the call in this process's record
 };
 
 /// The ranks of one group, and the collectives among them.
@@ -122,7 +126,12 @@ class Communicator {
   /// partner only as both.
   [[nodiscard]] Pending send_receive(ConstTensorView out, int to, TensorView in, int from,
                                      const CallOptions& options = {});
-  /// The two halves alone. send may return before the receiver has come.
+  /// The two halves alone. send may return before the receiver has come: back ends keep up to some
+  /// hundred KiB per pair and lane meanwhile. It may also wait for the receiver, so two ranks that
+  /// both send first, and receive after that, may wait for each other; send_receive never does.
+  /// A receiver that wants another dtype or count throws the mismatch, and so does the sender, at
+  /// once or, where it has returned already, at its next message to that rank. Messages may be
+  /// empty, and are matched like others.
   [[nodiscard]] Pending send(ConstTensorView data, int to, const CallOptions& options = {});
   [[nodiscard]] Pending receive(TensorView data, int from, const CallOptions& options = {});
 
@@ -144,16 +153,19 @@ class Communicator {
 
  protected:
   Communicator(std::string name, int rank, int size)
-      : name_(std::move(name)), rank_(rank), size_(size) {}
+      : name_(std::move(name)), recorded_name_(name_), rank_(rank), size_(size) {}
 
  private:
   /// Back ends implement this. The call does not outlive it, its views live until the Pending is
-  /// done.
+  /// done. Where calls are done later, LaneWorker ends them in the record; without it they end
+  /// there when somebody waits for them.
   virtual Pending do_call(const Call& call) = 0;
 
   Pending submit(Call& call);
+  Pending perform(Call& call);
 
   std::string name_;
+  trace::Text<3> recorded_name_;
   int rank_;
   int size_;
   std::array<std::uint64_t, kMaxLanes> sequences_{};

@@ -5,15 +5,35 @@
 namespace muster::collectives {
 namespace {
 
+// Kinds whose lists of counts all ranks must agree on.
+bool has_common_counts(CallKind kind) {
+  return kind == CallKind::all_gather_v || kind == CallKind::reduce_scatter_v;
+}
+
 // The call with everything that can differ between two calls that look alike.
 std::string detailed(const Signature& signature) {
   std::string text = to_string(signature);
   if (is_reduction(signature.kind())) text += fmt::format(" {}", to_string(signature.op()));
+  if (has_common_counts(signature.kind())) {
+    text += fmt::format(" with the counts #{:05x}", signature.root());
+  }
   if (has_root(signature.kind())) text += fmt::format(" root {}", signature.root());
   return text;
 }
 
 }  // namespace
+
+Signature signature_with_counts(const Call& call) noexcept {
+  if (!has_common_counts(call.kind)) return Signature(call);
+  // FNV-1a, a number at a time, folded to the bits there are.
+  std::uint64_t digest = 0xCBF29CE484222325U;
+  for (const std::int64_t count : call.out_counts) {
+    digest = (digest ^ static_cast<std::uint64_t>(count)) * 0x100000001B3U;
+  }
+  Call named = call;
+  named.root = static_cast<int>((digest ^ digest >> 20 ^ digest >> 40) & 0xFFFFFU);
+  return Signature(named);
+}
 
 std::string to_string(const Signature& signature) {
   const std::string_view kind = to_string(signature.kind());

@@ -37,6 +37,10 @@ struct Signature {
   bool operator==(const Signature&) const = default;
 };
 
+/// The signature of a call whose list of counts must be the same on every rank: these kinds have no
+/// root, and its place takes a digest of the list. Of any other call: Signature(call).
+Signature signature_with_counts(const Call& call) noexcept;
+
 /// "all_reduce f32[64]", "barrier".
 std::string to_string(const Signature& signature);
 

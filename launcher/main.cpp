@@ -11,9 +11,14 @@
 #include "collectives/bootstrap/build_id.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
+#include "launcher/commands/bench.hpp"
+#include "launcher/commands/dump.hpp"
+#include "launcher/commands/probe.hpp"
+#include "launcher/commands/status.hpp"
 #include "launcher/commands/train.hpp"
 #include "launcher/options.hpp"
 #include "launcher/rank_program.hpp"
+#include "runtime/bench/exit_codes.hpp"
 #include "runtime/control/exit_codes.hpp"
 
 namespace muster::launcher {
@@ -41,7 +46,24 @@ struct Run {
   }
   int operator()(const GenerateCommand&) const { become_rank_program(arguments); }
   int operator()(const PlanCommand&) const { become_rank_program(arguments); }
+  int operator()(const BenchCommand& command) const {
+    start_log("launcher", LogLevel::info);
+    return run_bench_command(command, arguments);
+  }
+  int operator()(const ProbeCommand& command) const {
+    start_log("launcher", LogLevel::info);
+    return run_probe_command(command, arguments);
+  }
+  int operator()(const CompareCommand& command) const { return run_compare_command(command); }
+  int operator()(const StatusCommand& command) const { return run_status_command(command); }
+  int operator()(const DumpCommand& command) const { return run_dump_command(command); }
 };
+
+/// Benchmarks return the numbers of nccl-tests.
+int code_of(ErrorCode code, const std::vector<std::string>& arguments) {
+  const bool is_bench = !arguments.empty() && arguments.front() == "bench";
+  return is_bench ? runtime::bench_exit_code_of(code) : runtime::exit_code_of(code);
+}
 
 int run(const std::vector<std::string>& arguments) {
   try {
@@ -49,7 +71,7 @@ int run(const std::vector<std::string>& arguments) {
     return std::visit(Run{arguments}, parse_command(arguments, version));
   } catch (const Error& error) {
     fmt::print(stderr, "muster: {}\n", error.what());
-    return runtime::exit_code_of(error.code());
+    return code_of(error.code(), arguments);
   } catch (const std::exception& error) {
     fmt::print(stderr, "muster: {}\n", error.what());
     return runtime::kExitFailed;

@@ -1,13 +1,13 @@
 #include "launcher/options.hpp"
 
 #include <array>
-#include <charconv>
 #include <utility>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
+#include "launcher/number.hpp"
 #include "runtime/config/names.hpp"
 
 namespace muster::launcher {
@@ -16,7 +16,7 @@ namespace {
 using runtime::nearest;
 using runtime::quote;
 
-constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kExamples = {{
+constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kExamples = {{
     {"muster",
      "Example: muster train job.toml -n 2\n"
      "         trains the model that job.toml describes on two ranks of this machine\n"},
@@ -26,6 +26,15 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 4> kExamples
     {"generate",
      "Example: muster generate --checkpoint out --prompt \"Once upon a time\" --tokens 100\n"},
     {"plan", "Example: muster plan job.toml -n 2 --show-config\n"},
+    {"bench",
+     "Example: muster bench all_reduce --ranks 2 -b 8 -e 64M -f 2\n"
+     "         measures all_reduce from 8 B to 64 MiB between two ranks of this machine\n"
+     "         muster bench compare before.json after.json\n"},
+    {"probe",
+     "Example: muster probe --ranks 2 --html links.html\n"
+     "         mpirun -n 8 muster probe\n"},
+    {"status", "Example: muster status 3f2a90c1\n"},
+    {"dump", "Example: muster dump 3f2a90c1 --entries 10\n"},
 }};
 
 /// Help whose first lines are an example.
@@ -46,12 +55,16 @@ struct Typed {
   std::string ranks;
   std::string log_level = "info";
   std::string grace = "5";
+  std::string stall_warning = "30";
   std::string tokens = "200";
   std::string temperature = "0.8";
   std::string seed = "1";
   TrainCommand train;
   GenerateCommand generate;
   PlanCommand plan;
+  BenchLine bench;
+  ProbeLine probe;
+  StatusLine status;
 };
 
 void add_job_options(CLI::App& app, std::string& job, std::vector<std::string>& settings,
@@ -74,6 +87,10 @@ void add_train(CLI::App& app, Typed& typed) {
       .add_option("--grace", typed.grace,
                   "time from Ctrl-C (or SIGTERM) to the end of ranks that are still saving; "
                   "default 5")
+      ->option_text("SECONDS");
+  train
+      .add_option("--stall-warning", typed.stall_warning,
+                  "say who waits for whom when a rank waits so long in a collective; default 30")
       ->option_text("SECONDS");
 }
 
@@ -103,19 +120,6 @@ void add_plan(CLI::App& app, Typed& typed) {
   plan.add_flag("--show-config", typed.plan.show_config, "every key of the job with its value");
 }
 
-/// Reads all of `text` as a number from `least` to `most`.
-template <typename Number>
-Number read_number(std::string_view option, std::string_view text, Number least, Number most) {
-  Number number{};
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool is_number = error == std::errc{} && end == text.data() + text.size();
-  if (!is_number || !(number >= least && number <= most)) {
-    throw Error(ErrorCode::config,
-                fmt::format("{} {}: allowed is {} to {}", option, quote(text), least, most));
-  }
-  return number;
-}
-
 LogLevel read_log_level(std::string_view text) {
   if (text == "debug") return LogLevel::debug;
   if (text == "info") return LogLevel::info;
@@ -126,6 +130,13 @@ LogLevel read_log_level(std::string_view text) {
 }
 
 Command read_values(const CLI::App& chosen, Typed& typed) {
+  if (chosen.get_name() == "bench") {
+    if (typed.bench.is_comparison()) return typed.bench.compare_command();
+    return typed.bench.bench_command();
+  }
+  if (chosen.get_name() == "probe") return typed.probe.command();
+  if (chosen.get_name() == "status") return typed.status.status_command();
+  if (chosen.get_name() == "dump") return typed.status.dump_command();
   const std::optional<int> ranks = typed.ranks.empty()
                                        ? std::optional<int>()
                                        : read_number<int>("-n", typed.ranks, 1, kMaxRanks);
@@ -133,6 +144,8 @@ Command read_values(const CLI::App& chosen, Typed& typed) {
     typed.train.ranks = ranks;
     typed.train.log_level = read_log_level(typed.log_level);
     typed.train.grace_s = read_number<double>("--grace", typed.grace, 0.0, 86400.0);
+    typed.train.stall_warning_s =
+        read_number<double>("--stall-warning", typed.stall_warning, 0.1, 86400.0);
     return typed.train;
   }
   if (chosen.get_name() == "plan") {
@@ -216,6 +229,9 @@ Command parse_command(std::span<const std::string> arguments, std::string_view v
   add_train(app, typed);
   add_generate(app, typed);
   add_plan(app, typed);
+  typed.bench.add_to(app);
+  typed.probe.add_to(app);
+  typed.status.add_to(app);
   for (CLI::App* command : app.get_subcommands(nullptr)) command->allow_extras();
   check_command(app, arguments);
   try {

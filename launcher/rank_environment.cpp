@@ -33,6 +33,7 @@ std::vector<std::string> own_variables(const RankIdentity& identity) {
       "MUSTER_JOB_ID=" + identity.job_id,
       number("MUSTER_TICKET_FD", identity.ticket_fd),
       number("MUSTER_CONTROL_FD", identity.control_fd),
+      number("MUSTER_TRACE_FD", identity.trace_fd),
       number("RANK", identity.rank),
       number("WORLD_SIZE", identity.size),
       number("LOCAL_RANK", identity.rank),

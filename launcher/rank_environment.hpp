@@ -15,6 +15,7 @@ struct RankIdentity {
   collectives::Endpoint store;
   int ticket_fd = -1;
   int control_fd = -1;
+  int trace_fd = -1;
 };
 
 /// The environment of a rank: `inherited` ("NAME=VALUE"), without what other launchers left behind

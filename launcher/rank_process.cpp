@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collectives/trace/memory.hpp"
 #include "kernels/base/error.hpp"
 #include "launcher/rank_environment.hpp"
 #include "runtime/control/packet_socket.hpp"
@@ -24,7 +25,7 @@ namespace {
 using collectives::Fd;
 
 constexpr unsigned long kFilesPerRank =
-    8;  // five of the launcher's, and the rank's ends while it starts
+    10;  // six of the launcher's, and the rank's ends while it starts
 constexpr unsigned long kOwnFiles =
     64;  // standard streams, store and its clients' handshakes, and so on
 
@@ -70,7 +71,7 @@ struct ChildPlan {
   char* const* environment;
   pid_t launcher;
   int in, out, err;
-  std::array<int, 2> inherited;  // ticket and control
+  std::array<int, 3> inherited;  // ticket, control and flight recorder
   int failure;                   // takes the errno of what went wrong; closed by a good exec
   const cpu_set_t* cpus;         // null: as inherited
   std::size_t cpus_bytes;
@@ -159,6 +160,8 @@ void do_not_block(const RankLaunch& launch, const Fd& fd) {
 RankProcess start_rank(const RankLaunch& launch) {
   const Fd ticket = ticket_pipe(launch);
   auto [control, rank_control] = runtime::make_control_pair();
+  const Fd record = collectives::trace::create_record_memory();
+  Fd trace = collectives::trace::reopen_read_only(record);
   Pipe out = make_pipe(launch);
   Pipe err = make_pipe(launch);
   const Fd nothing(::open("/dev/null", O_RDONLY | O_CLOEXEC));
@@ -174,10 +177,12 @@ RankProcess start_rank(const RankLaunch& launch) {
                                                  .job_id = launch.ticket.job_id,
                                                  .store = launch.ticket.store,
                                                  .ticket_fd = ticket.number(),
-                                                 .control_fd = rank_control.number()});
+                                                 .control_fd = rank_control.number(),
+                                                 .trace_fd = record.number()});
   const std::vector<char*> argument_pointers = pointers_to(arguments);
   const std::vector<char*> environment_pointers = pointers_to(environment);
   const CpuSet cpus(launch.cpus);
+  const std::array<int, 3> inherited = {ticket.number(), rank_control.number(), record.number()};
   const pid_t pid = fork_and_exec(launch, {.program = launch.program.c_str(),
                                            .arguments = argument_pointers.data(),
                                            .environment = environment_pointers.data(),
@@ -185,7 +190,7 @@ RankProcess start_rank(const RankLaunch& launch) {
                                            .in = nothing.number(),
                                            .out = out.write.number(),
                                            .err = err.write.number(),
-                                           .inherited = {ticket.number(), rank_control.number()},
+                                           .inherited = inherited,
                                            .failure = -1,
                                            .cpus = launch.cpus.empty() ? nullptr : cpus.words(),
                                            .cpus_bytes = cpus.bytes(),
@@ -193,8 +198,10 @@ RankProcess start_rank(const RankLaunch& launch) {
                                            .files = file_limit(launch.open_files)});
   Fd pidfd(static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)));
   if (!pidfd.is_open()) fail(launch, "pidfd_open (it needs Linux 5.3)", errno);
-  return {launch.rank,        pid, std::move(pidfd), std::move(control), std::move(out.read),
-          std::move(err.read)};
+  return {launch.rank,         pid,
+          std::move(pidfd),    std::move(control),
+          std::move(out.read), std::move(err.read),
+          std::move(trace)};
 }
 
 unsigned long make_room_for_files(int ranks) {

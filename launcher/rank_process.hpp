@@ -20,6 +20,7 @@ struct RankProcess {
   collectives::Fd control;  // packets, see runtime/control/packet_socket.hpp
   collectives::Fd out;      // what it writes to standard output; does not block
   collectives::Fd err;      // and to standard error
+  collectives::Fd trace;    // its flight recorder, for reading
 };
 
 struct RankLaunch {

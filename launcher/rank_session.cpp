@@ -10,8 +10,9 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "kernels/base/error.hpp"
+#include "collectives/trace/recorder.hpp"
 #include "runtime/control/exit_codes.hpp"
+#include "runtime/control/flight_recorder.hpp"
 #include "runtime/control/reporters.hpp"
 
 namespace muster::launcher {
@@ -53,7 +54,8 @@ std::int64_t monotonic_ns() {
 
 }  // namespace
 
-RankSession::RankSession() {
+RankSession::RankSession() : code_of_(runtime::exit_code_of) {
+  runtime::open_flight_recorder();
   collectives::Fd socket = runtime::take_control_socket();
   if (!socket.is_open()) return;
   link_ = std::make_unique<runtime::LauncherLink>(
@@ -69,6 +71,8 @@ const runtime::StopFlag& RankSession::stop() const noexcept {
 const runtime::Identity& RankSession::identify(LogLevel least) {
   handle_stop_signals();
   identity_ = runtime::read_identity(runtime::Environment::current());
+  collectives::trace::Recorder::current()->set_owner(
+      {.rank = identity_.rank, .size = identity_.size});
   // Our launcher puts the rank before each line.
   start_log(link_ != nullptr ? "" : fmt::format("rank {}", identity_.rank), least);
   return identity_;
@@ -101,7 +105,7 @@ int RankSession::fail(ErrorCode code, const std::string& cause) {
         identity_.is_single() ? "muster" : fmt::format("rank {}", identity_.rank);
     fmt::print(stderr, "{}: {}\n", who, cause);
   }
-  return runtime::exit_code_of(code);
+  return code_of_(code);
 }
 
 }  // namespace muster::launcher

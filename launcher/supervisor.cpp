@@ -8,6 +8,7 @@
 
 #include "collectives/net/fd.hpp"
 #include "kernels/base/error.hpp"
+#include "runtime/world/host.hpp"
 
 namespace muster::launcher {
 namespace {
@@ -17,9 +18,14 @@ constexpr std::chrono::milliseconds kTermination{1000};
 
 }  // namespace
 
-Supervisor::Supervisor(std::vector<RankProcess> ranks, double grace_s, Console& console,
+Supervisor::Supervisor(std::vector<RankProcess> ranks, const Options& options, Console& console,
                        OutputQueue& output, StopSignals& signals)
-    : grace_s_(grace_s), console_(console), output_(output), signals_(signals) {
+    : grace_s_(options.grace_s),
+      door_(options.job_id),
+      stalls_(options.stall_warning_s, {runtime::host_name(), runtime::host_id()}),
+      console_(console),
+      output_(output),
+      signals_(signals) {
   for (RankProcess& rank : ranks) ranks_.emplace_back(std::move(rank), console);
 }
 
@@ -63,6 +69,7 @@ void Supervisor::choose_watches() {
   polls_.clear();
   watches_.clear();
   watch(signals_.number(), Source::signals, 0);
+  watch(door_.number(), Source::door, 0);
   const bool is_full = output_.is_full();  // then ranks wait, rather than our memory grow
   if (is_full) watch(output_.room_signal(), Source::room, 0);
   for (std::size_t i = 0; i < ranks_.size(); ++i) {
@@ -84,6 +91,9 @@ void Supervisor::watch(int number, Source source, std::size_t rank) {
 int Supervisor::milliseconds_to_wait() const {
   std::optional<Clock::time_point> next = phase_end_;
   if (stop_end_ && (!next || *stop_end_ < *next)) next = stop_end_;
+  if (phase_ == Phase::running && (!next || stalls_.next_look() < *next)) {
+    next = stalls_.next_look();
+  }
   if (!next) return -1;
   const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(*next - Clock::now());
   return static_cast<int>(std::clamp<std::int64_t>(left.count() + 1, 0, 60'000));
@@ -96,6 +106,7 @@ void Supervisor::serve() {
     switch (source) {
       case Source::signals: take_signal(); break;
       case Source::room: output_.clear_room_signal(); break;
+      case Source::door: answer_door(); break;
       case Source::control: ranks_[rank].take_messages(); break;
       case Source::out: ranks_[rank].take_output(Stream::out); break;
       case Source::err: ranks_[rank].take_output(Stream::err); break;
@@ -109,7 +120,8 @@ void Supervisor::take_signal() {
   if (!signal) return;
   if (interruption_.signal != 0 || phase_ != Phase::running) {
     console_.notice("ending the ranks at once");
-    interruption_ = {*signal, true};
+    interruption_.signal = *signal;
+    interruption_.is_killed = true;
     kill_all();
     return;
   }
@@ -117,14 +129,35 @@ void Supervisor::take_signal() {
   stop_end_ = Clock::now() +
               std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s_));
   console_.notice(
-      fmt::format("{}: ranks stop after this step and save a checkpoint, {:g} s at most (--grace); "
-                  "once more ends them at once",
-                  signal_name(*signal), grace_s_));
+      fmt::format("{}: ranks stop after this step{}, {:g} s at most{}; once more ends them at once",
+                  signal_name(*signal), interruption_.is_resumable ? " and save a checkpoint" : "",
+                  grace_s_, interruption_.is_resumable ? " (--grace)" : ""));
   for (WatchedRank& rank : ranks_) rank.ask_to_stop();
+}
+
+void Supervisor::answer_door() {
+  std::vector<JobDoor::Rank> answer;
+  for (const WatchedRank& rank : ranks_) {
+    const RankProcess& process = rank.process();
+    answer.push_back(
+        {{process.rank, process.pid, rank.is_running() ? 0 : 1}, process.trace.number()});
+  }
+  door_.answer(answer);
+}
+
+void Supervisor::look_for_stalls() {
+  std::vector<RecordedRank> running;
+  for (const WatchedRank& rank : ranks_) {
+    if (rank.is_running()) {
+      running.push_back({rank.process().rank, rank.process().pid, &rank.record()});
+    }
+  }
+  for (const std::string& line : stalls_.look(running)) console_.notice(line);
 }
 
 void Supervisor::advance() {
   const Clock::time_point now = Clock::now();
+  if (phase_ == Phase::running && now >= stalls_.next_look()) look_for_stalls();
   if (phase_ == Phase::running && is_any_failing()) {
     phase_ = Phase::settling;
     phase_end_ = now + kSettling;
@@ -133,10 +166,8 @@ void Supervisor::advance() {
   if (phase_ == Phase::settling && (is_culprit_known() || now >= *phase_end_)) end_the_rest();
   if (phase_ == Phase::ending && now >= *phase_end_) kill_all();
   if (phase_ == Phase::running && stop_end_ && now >= *stop_end_) {
-    console_.notice(
-        fmt::format("ranks still run after {:g} s: ending them (--grace gives them "
-                    "longer)",
-                    grace_s_));
+    console_.notice(fmt::format("ranks still run after {:g} s: ending them{}", grace_s_,
+                                interruption_.is_resumable ? " (--grace gives them longer)" : ""));
     interruption_.is_killed = true;
     kill_all();
   }

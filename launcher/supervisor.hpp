@@ -2,13 +2,16 @@
 
 #include <chrono>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include <poll.h>
 
 #include "launcher/console.hpp"
+#include "launcher/job_door.hpp"
 #include "launcher/output_queue.hpp"
 #include "launcher/signals.hpp"
+#include "launcher/stall_watch.hpp"
 #include "launcher/verdict.hpp"
 #include "launcher/watched_rank.hpp"
 
@@ -24,8 +27,17 @@ namespace muster::launcher {
 /// time, kills them.
 class Supervisor {
  public:
-  Supervisor(std::vector<RankProcess> ranks, double grace_s, Console& console, OutputQueue& output,
-             StopSignals& signals);
+  struct Options {
+    double grace_s = 5.0;           // from a stop request to the end of ranks that have not ended
+    double stall_warning_s = 30.0;  // a rank that waits so long in a collective is said
+    std::string job_id;             // under which `muster status` finds the job
+  };
+
+  Supervisor(std::vector<RankProcess> ranks, const Options& options, Console& console,
+             OutputQueue& output, StopSignals& signals);
+
+  /// Says that a stopped job has nothing to resume from.
+  void leave_no_checkpoint() noexcept { interruption_.is_resumable = false; }
 
   /// Returns when no rank runs any more. What they wrote last is taken with take_last_output().
   void run();
@@ -36,7 +48,7 @@ class Supervisor {
  private:
   using Clock = std::chrono::steady_clock;
   enum class Phase { running, settling, ending, killed };
-  enum class Source { signals, room, control, out, err, end };
+  enum class Source { signals, room, door, control, out, err, end };
   struct Watch {
     Source source;
     std::size_t rank;
@@ -50,6 +62,8 @@ class Supervisor {
   int milliseconds_to_wait() const;
   void serve();
   void take_signal();
+  void answer_door();
+  void look_for_stalls();
   void advance();
   bool is_culprit_known() const;
   void end_the_rest();
@@ -57,6 +71,8 @@ class Supervisor {
 
   std::vector<WatchedRank> ranks_;
   double grace_s_;
+  JobDoor door_;
+  StallWatch stalls_;
   Console& console_;
   OutputQueue& output_;
   StopSignals& signals_;

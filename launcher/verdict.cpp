@@ -45,7 +45,11 @@ std::string how_it_ended(const RankEnd& end) {
   const runtime::FailingMessage* const report = own_report(end);
   const std::string because = report != nullptr ? ": " + report->cause : "";
   if (end.told_ns) return "failed" + because;
-  if (end.is_signal) return fmt::format("was killed by {}{}", signal_name(end.number), because);
+  if (end.is_signal) {
+    const std::string last =
+        end.last_operation.empty() ? "" : "; its last operation: " + end.last_operation;
+    return fmt::format("was killed by {}{}{}", signal_name(end.number), because, last);
+  }
   if (end.number == 0 && report == nullptr) return "exited with code 0 before its work was done";
   return fmt::format("exited with code {}{}", end.number, because);
 }
@@ -113,14 +117,17 @@ Verdict judge(std::span<const RankEnd> ends, const Interruption& interruption) {
   if (const auto culprit = find_culprit(ends)) return judge_failure(ends, *culprit);
   if (interruption.is_killed) {
     return {128 + interruption.signal,
-            {"the ranks were ended before they had saved a checkpoint; the last complete one is "
-             "still good"}};
+            {interruption.is_resumable ? "the ranks were ended before they had saved a checkpoint; "
+                                         "the last complete one is still good"
+                                       : "the ranks were ended before they had stopped"}};
   }
   const auto stopped = std::count_if(ends.begin(), ends.end(),
                                      [](const RankEnd& end) { return end.number == kExitStopped; });
   if (stopped == 0) return {};
   if (stopped == std::ssize(ends)) {
-    return {kExitStopped, {"stopped on request; the same command resumes it"}};
+    return {kExitStopped,
+            {interruption.is_resumable ? "stopped on request; the same command resumes it"
+                                       : "stopped on request"}};
   }
   std::vector<int> others;
   for (const RankEnd& end : ends) {

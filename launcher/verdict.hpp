@@ -21,12 +21,14 @@ struct RankEnd {
   bool has_finished = false;                       // it said that its work was done
   std::optional<runtime::FailingMessage> failing;  // what it said would end it
   std::optional<std::int64_t> told_ns;             // when the launcher told it to end
+  std::string last_operation;  // of one that a signal ended, from its record; empty: none
 };
 
 /// A stop that somebody asked for.
 struct Interruption {
-  int signal = 0;          // 0: none
-  bool is_killed = false;  // and the ranks did not end by themselves in time
+  int signal = 0;            // 0: none
+  bool is_killed = false;    // and the ranks did not end by themselves in time
+  bool is_resumable = true;  // a stopped job has saved a checkpoint
 };
 
 struct Verdict {

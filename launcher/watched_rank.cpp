@@ -11,6 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "collectives/trace/describe.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "runtime/control/packet_socket.hpp"
@@ -27,7 +28,7 @@ std::int64_t monotonic_ns() {
 }  // namespace
 
 WatchedRank::WatchedRank(RankProcess process, Console& console)
-    : process_(std::move(process)), console_(console) {
+    : process_(std::move(process)), record_(process_.trace), console_(console) {
   end_.rank = process_.rank;
   end_.pid = process_.pid;
 }
@@ -111,7 +112,22 @@ void WatchedRank::take_end() {
   end_.number = info.si_status;
   end_.ended_ns = monotonic_ns();
   end_.has_ended = true;
+  if (end_.is_signal) end_.last_operation = last_operation();
   process_.pidfd.reset();
+}
+
+std::string WatchedRank::last_operation() const {
+  namespace trace = collectives::trace;
+  try {
+    if (!record_.is_open()) return {};
+    const std::optional<trace::EntryView> last = record_.last_call();
+    const trace::NowView now = record_.now();
+    if (!last) return {};
+    return fmt::format("{}; it was in: {}", trace::describe(*last, trace::Clock::monotonic_ns()),
+                       trace::describe_phase(now));
+  } catch (const Error& error) {  // a message boundary: the record is another program's
+    return error.what();
+  }
 }
 
 void WatchedRank::ask_to_stop() {

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <string>
 #include <string_view>
 
+#include "collectives/trace/reader.hpp"
 #include "launcher/console.hpp"
 #include "launcher/line_splitter.hpp"
 #include "launcher/rank_process.hpp"
@@ -18,6 +20,8 @@ class WatchedRank {
   const RankProcess& process() const noexcept { return process_; }
   const RankEnd& end() const noexcept { return end_; }
   bool is_running() const noexcept { return !end_.has_ended; }
+  /// Its flight recorder: readable for as long as this object lives.
+  const collectives::trace::RecordReader& record() const noexcept { return record_; }
 
   /// Takes every message that waits. Afterwards the channel is closed if the rank closed it.
   void take_messages();
@@ -41,8 +45,10 @@ class WatchedRank {
   bool read_some(Stream stream);
   void signal_group(int signal) const;
   void mark_told();
+  std::string last_operation() const;
 
   RankProcess process_;
+  collectives::trace::RecordReader record_;
   Console& console_;
   LineSplitter out_lines_;
   LineSplitter err_lines_;

@@ -18,6 +18,7 @@ LAYERS = [
     "runtime/control",
     "runtime/config",
     "runtime/world",
+    "runtime/bench",
     "runtime/tokenizer",
     "runtime/dataset",
     "runtime/program",

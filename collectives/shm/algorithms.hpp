@@ -3,8 +3,8 @@
 #include "collectives/call.hpp"
 #include "collectives/shm/lane.hpp"
 
-/// The collectives over shared memory. The lane's round is open; on return the result is in place,
-/// and nobody reads this rank's views any more.
+/// The collectives over shared memory. The lane's round or message is open; on return the result is
+/// in place, and nobody reads this rank's views any more.
 ///
 /// n ranks, S = bytes of the larger view. "Symmetric" means memory from the communicator.
 namespace muster::collectives::shm {
@@ -15,19 +15,45 @@ namespace muster::collectives::shm {
 ///   small, one-shot       each copies its input to staging, each reduces all     1 sync
 ///   symmetric, push       rank j reduces slice j of the n inputs and writes it
 ///                         to the n outputs: 2S bytes moved per rank, no copies   2 syncs
-///   private, staged       the same by way of staging, in chunks (StagedAllReduce)
+///   private, staged       the same by way of staging, in chunks (StagedReduction)
 void all_reduce(Lane& lane, const Call& call);
+/// By the same paths, but only the root's output is written: every rank still reduces its slice.
+void reduce(Lane& lane, const Call& call);
 
-/// Symmetric input: each rank copies the n shares from where they are, S read + S written. Else
-/// through staging, in chunks.
+/// In all that follows, up to kSmallBytes each rank copies what the others need to its arrive line
+/// or staging before it comes, and is done after one sync.
+
+/// Symmetric inputs: each rank copies the n shares from where they are, S read + S written.
+/// Symmetric outputs: each writes its share to where it belongs, as many. Else through staging, in
+/// chunks.
 void all_gather(Lane& lane, const Call& call);
+void all_gather_v(Lane& lane, const Call& call);
 
 /// Symmetric input: each rank reduces its share straight from the n inputs, S (1 + 1/n) moved. Else
 /// through staging, in chunks.
 void reduce_scatter(Lane& lane, const Call& call);
+void reduce_scatter_v(Lane& lane, const Call& call);
 
 /// Symmetric data at the root: each rank copies from there. Else through the root's staging.
 void broadcast(Lane& lane, const Call& call);
+
+/// Symmetric output at the root: each rank writes its share there. Symmetric inputs: the root
+/// copies from there. Else through the staging of each.
+void gather(Lane& lane, const Call& call);
+
+/// Symmetric input at the root: each rank copies its share from there. Symmetric outputs: the root
+/// writes there. Else through the root's staging.
+void scatter(Lane& lane, const Call& call);
+
+/// As all_gather: inputs are read, or else outputs written, in place where all are symmetric. The
+/// counts of all_to_all_v are exchanged and compared first, all n^2 by every rank.
+void all_to_all(Lane& lane, const Call& call);
+void all_to_all_v(Lane& lane, const Call& call);
+
+/// No round of the lane, but messages between pairs of ranks: through the sender's ring for the
+/// receiver, in pieces of up to kRingSlot. What is longer than the ring and symmetric at the sender
+/// is read there instead, and the sender waits for that. Sending and receiving go on side by side.
+void send_receive(Lane& lane, const Call& call);
 
 /// All ranks have come.
 void barrier(Lane& lane);

@@ -1,55 +1,104 @@
 #include "collectives/shm/algorithms.hpp"
 #include "collectives/shm/pieces.hpp"
 #include "collectives/shm/pipeline.hpp"
+#include "collectives/shm/shares.hpp"
 
 namespace muster::collectives::shm {
 namespace {
 
-// Where `rank`'s share of the output begins.
-std::byte* share_of(const Call& call, int rank) {
-  return element(call.out.data, call.out.dtype, call.in.count() * rank);
-}
+class AllGather {
+ public:
+  AllGather(Lane& lane, const Call& call, const Shares& shares)
+      : lane_(lane),
+        call_(call),
+        shares_(shares),
+        dtype_(call.in.dtype),
+        is_streaming_(call.out.bytes() > kStreamingBytes) {}
 
-void pull(Lane& lane, const Call& call, bool streaming) {
-  for (int step = 1; step < lane.size(); ++step) {
-    const int peer = (lane.rank() + step) % lane.size();
-    copy(lane, share_of(call, peer), input_of(lane, peer), call.in.bytes(), streaming);
-  }
-  lane.leave();
-}
-
-void staged(Lane& lane, const Call& call, bool streaming) {
-  const Dtype dtype = call.in.dtype;
-  const Chunks chunks(lane, call.in.count(), chunk_length(lane, dtype, 1));
-  const auto fill = [&](std::uint64_t chunk) {
-    const Piece piece = chunks.piece(chunk);
-    copy(lane, lane.chunk_slot(lane.rank(), chunk), element(call.in.data, dtype, piece.begin),
-         bytes_of(piece, dtype), false);
-  };
-  const auto take = [&](std::uint64_t chunk) {
-    const Piece piece = chunks.piece(chunk);
-    for (int step = 1; step < lane.size(); ++step) {
-      const int peer = (lane.rank() + step) % lane.size();
-      lane.wait(Counter::staged, chunk + 1, peer);
-      copy(lane, element(share_of(call, peer), dtype, piece.begin), lane.chunk_slot(peer, chunk),
-           bytes_of(piece, dtype), streaming);
+  // The ranks have met.
+  void run() {
+    copy(lane_, at(call_.out.data, shares_.share(lane_.rank())), call_.in.data, call_.in.bytes(),
+         is_streaming_);
+    if (all_inputs_are_symmetric(lane_)) {
+      pull();
+    } else if (all_outputs_are_symmetric(lane_)) {
+      push();
+    } else {
+      staged();
     }
-  };
-  pipeline(
-      lane, chunks, [&](std::uint64_t chunk) { lane.stage_chunk(chunk, fill); }, take);
+  }
+
+ private:
+  std::byte* at(std::byte* data, const Piece& piece) const {
+    return element(data, dtype_, piece.begin);
+  }
+  int peer(int step) const { return (lane_.rank() + step) % lane_.size(); }
+
+  void pull() {
+    for (int step = 1; step < lane_.size(); ++step) {
+      const Piece share = shares_.share(peer(step));
+      copy(lane_, at(call_.out.data, share), input_of(lane_, peer(step)), bytes_of(share, dtype_),
+           is_streaming_);
+    }
+    lane_.leave();
+  }
+
+  void push() {
+    const Piece mine = shares_.share(lane_.rank());
+    for (int step = 1; step < lane_.size(); ++step) {
+      copy(lane_, at(output_of(lane_, peer(step)), mine), call_.in.data, call_.in.bytes(),
+           is_streaming_);
+    }
+    lane_.leave();
+  }
+
+  void staged() {
+    const Chunks chunks(lane_, shares_.largest(), chunk_length(lane_, dtype_, 1));
+    const auto fill = [&](std::uint64_t chunk) {
+      const Piece piece = chunks.piece(chunk);
+      const std::size_t bytes = bytes_of(shares_.part(lane_.rank(), piece), dtype_);
+      copy(lane_, lane_.chunk_slot(lane_.rank(), chunk),
+           element(call_.in.data, dtype_, piece.begin), bytes, false);
+    };
+    const auto take = [&](std::uint64_t chunk) {
+      for (int step = 1; step < lane_.size(); ++step) {
+        const Piece part = shares_.part(peer(step), chunks.piece(chunk));
+        lane_.wait(Counter::staged, chunk + 1, peer(step));
+        copy(lane_, at(call_.out.data, part), lane_.chunk_slot(peer(step), chunk),
+             bytes_of(part, dtype_), is_streaming_);
+      }
+    };
+    pipeline(
+        lane_, chunks, [&](std::uint64_t chunk) { lane_.stage_chunk(chunk, fill); }, take);
+  }
+
+  Lane& lane_;
+  const Call& call_;
+  const Shares& shares_;
+  Dtype dtype_;
+  bool is_streaming_;
+};
+
+void small(Lane& lane, const Call& call) {
+  const std::size_t bytes = call.in.bytes();
+  meet_with_data(lane, call.in.data, bytes);
+  for (int rank = 0; rank < lane.size(); ++rank) {
+    const std::byte* const data = rank == lane.rank() ? call.in.data : data_of(lane, rank, bytes);
+    copy(lane, element(call.out.data, call.out.dtype, call.in.count() * rank), data, bytes, false);
+  }
 }
 
 }  // namespace
 
 void all_gather(Lane& lane, const Call& call) {
+  if (call.in.bytes() <= kSmallBytes) return small(lane, call);
   meet_with_places(lane, call);
-  const bool is_streaming = call.out.bytes() > kStreamingBytes;
-  copy(lane, share_of(call, lane.rank()), call.in.data, call.in.bytes(), is_streaming);
-  if (all_inputs_are_symmetric(lane)) {
-    pull(lane, call, is_streaming);
-  } else {
-    staged(lane, call, is_streaming);
-  }
+  AllGather(lane, call, Shares::even(call.in.count())).run();
+}
+
+void all_gather_v(Lane& lane, const Call& call) {
+  meet_with_counts(lane, call);
+  AllGather(lane, call, Shares::of(call.out_counts, lane.begins(0))).run();
 }
 
 }  // namespace muster::collectives::shm

@@ -1,7 +1,9 @@
+#include <span>
+
 #include "collectives/shm/algorithms.hpp"
 #include "collectives/shm/inline_reduce.hpp"
 #include "collectives/shm/pieces.hpp"
-#include "collectives/shm/staged_all_reduce.hpp"
+#include "collectives/shm/staged_reduction.hpp"
 #include "kernels/ops/reduce.hpp"
 
 namespace muster::collectives::shm {
@@ -30,7 +32,13 @@ Path choose(const Lane& lane, std::size_t bytes, const Memories& memories) {
   return is_small && !memories.any_symmetric ? Path::one_shot : Path::staged;
 }
 
+// False where a reduce leaves nothing on this rank.
+bool gets_result(const Call& call) noexcept {
+  return call.out.count() > 0;
+}
+
 void one_shot(Lane& lane, const Call& call) {
+  if (!gets_result(call)) return;
   auto& sources = lane.sources();
   for (int rank = 0; rank < lane.size(); ++rank) {
     const std::byte* data = rank == lane.rank() ? call.in.data : lane.one_shot_slot(rank);
@@ -40,22 +48,32 @@ void one_shot(Lane& lane, const Call& call) {
                   {.destinations = {&call.out, 1}, .sources = sources, .op = call.op});
 }
 
+// The part of `mine` in the outputs of all ranks, or in that of the root.
+std::span<const TensorView> destinations_of(Lane& lane, const Call& call, const Piece& mine) {
+  const Dtype dtype = call.in.dtype;
+  const bool is_to_root = call.kind == CallKind::reduce;
+  const int first = is_to_root ? call.root : lane.rank();
+  const std::size_t count = is_to_root ? 1 : static_cast<std::size_t>(lane.size());
+  for (std::size_t step = 0; step < count; ++step) {
+    const int rank = (first + static_cast<int>(step)) % lane.size();
+    lane.destinations()[step] = {element(output_of(lane, rank), dtype, mine.begin), dtype, 1,
+                                 mine.count};
+  }
+  return std::span(lane.destinations()).first(count);
+}
+
 void push(Lane& lane, const Call& call) {
   const Dtype dtype = call.in.dtype;
   const Piece mine = slice_of(call.in.count(), dtype, lane.rank(), lane.size());
-  for (int step = 0; mine.count > 0 && step < lane.size(); ++step) {
-    const int rank = (lane.rank() + step) % lane.size();
-    const auto places = lane.payload_as<Places>(rank);
-    std::byte* const base = lane.group().segments.base(rank);
-    lane.sources()[static_cast<std::size_t>(rank)] = {element(base + places.in, dtype, mine.begin),
-                                                      dtype, 1, mine.count};
-    lane.destinations()[static_cast<std::size_t>(step)] = {
-        element(base + places.out, dtype, mine.begin), dtype, 1, mine.count};
-  }
   if (mine.count > 0) {
-    const bool is_in_place = call.in.data == call.out.data;
+    for (int rank = 0; rank < lane.size(); ++rank) {
+      lane.sources()[static_cast<std::size_t>(rank)] = {
+          element(input_of(lane, rank), dtype, mine.begin), dtype, 1, mine.count};
+    }
+    const auto places = lane.payload_as<Places>(call.root);
+    const bool is_in_place = places.in == places.out;
     kernels::reduce(lane.device(),
-                    {.destinations = lane.destinations(),
+                    {.destinations = destinations_of(lane, call, mine),
                      .sources = lane.sources(),
                      .op = call.op,
                      .streaming = !is_in_place && call.in.bytes() > kStreamingBytes});
@@ -63,9 +81,7 @@ void push(Lane& lane, const Call& call) {
   lane.leave();
 }
 
-}  // namespace
-
-void all_reduce(Lane& lane, const Call& call) {
+void run(Lane& lane, const Call& call) {
   const std::size_t bytes = call.in.bytes();
   if (bytes <= kInlineBytes) {
     inline_reduce(lane, call);
@@ -78,7 +94,7 @@ void all_reduce(Lane& lane, const Call& call) {
 
   // What can be copied before anybody waits is copied first. Where this rank's memory is private
   // the others cannot change the choice of `staged`.
-  StagedAllReduce staged(lane, call);
+  StagedReduction staged(lane, call);
   const Path guess = choose(lane, bytes, memories);
   if (guess == Path::one_shot) {
     copy(lane, lane.one_shot_slot(lane.rank()), call.in.data, bytes, false);
@@ -93,6 +109,16 @@ void all_reduce(Lane& lane, const Call& call) {
     case Path::push: push(lane, call); break;
     case Path::staged: staged.finish(); break;
   }
+}
+
+}  // namespace
+
+void all_reduce(Lane& lane, const Call& call) {
+  run(lane, call);
+}
+
+void reduce(Lane& lane, const Call& call) {
+  run(lane, call);
 }
 
 }  // namespace muster::collectives::shm

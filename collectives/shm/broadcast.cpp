@@ -39,9 +39,17 @@ void staged(Lane& lane, const Call& call, bool streaming) {
   pipeline(lane, chunks, stage, take);
 }
 
+void small(Lane& lane, const Call& call) {
+  const std::size_t bytes = call.in.bytes();
+  const bool is_root = lane.rank() == call.root;
+  meet_with_data(lane, call.in.data, is_root ? bytes : 0);
+  if (!is_root) copy(lane, call.out.data, data_of(lane, call.root, bytes), bytes, false);
+}
+
 }  // namespace
 
 void broadcast(Lane& lane, const Call& call) {
+  if (call.in.bytes() <= kSmallBytes) return small(lane, call);
   meet_with_places(lane, call);
   const bool is_streaming = call.in.bytes() > kStreamingBytes;
   if (lane.payload_as<Places>(call.root).in != Places::kPrivate) {

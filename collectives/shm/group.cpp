@@ -16,7 +16,7 @@ std::string Group::describe(int of_rank) const {
 
 std::optional<std::uint64_t> Group::heap_offset(ConstTensorView data) const noexcept {
   const std::byte* const base = segments.base(rank);
-  if (data.data < base + kHeapOffset || data.data + data.bytes() > base + segments.bytes()) {
+  if (data.data < base + heap_begin(size) || data.data + data.bytes() > base + segments.bytes()) {
     return std::nullopt;
   }
   return static_cast<std::uint64_t>(data.data - base);

@@ -15,7 +15,8 @@ namespace muster::collectives::shm {
 /// A rank as errors name it.
 struct Peer {
   pid_t pid = 0;
-  std::string host;
+  std::string host;     // for people
+  std::string host_id;  // equal ids share memory
 };
 
 /// How a wait passes its time. With cores enough a rank polls, since waking up costs far more than
@@ -41,10 +42,25 @@ struct Group {
 
   ControlBlock& control(int of_rank) const noexcept { return segments.control(of_rank); }
 
+  /// What `of_rank` writes for `peer` on a lane of callers: lines, and kRing bytes.
+  PairControl& pair(int of_rank, int lane, int peer) const noexcept {
+    return reinterpret_cast<PairControl*>(segments.base(of_rank) +
+                                          kPairsOffset)[pair_index(lane, peer)];
+  }
+  std::byte* ring(int of_rank, int lane, int peer) const noexcept {
+    return segments.base(of_rank) + rings_begin(size) + pair_index(lane, peer) * kRing;
+  }
+
   /// "rank 1 (pid 4711, host a)"
   std::string describe(int of_rank) const;
   /// Where `data` begins in this rank's segment, if all of it lies in the heap.
   std::optional<std::uint64_t> heap_offset(ConstTensorView data) const noexcept;
+
+ private:
+  std::size_t pair_index(int lane, int peer) const noexcept {
+    return static_cast<std::size_t>(lane) * static_cast<std::size_t>(size) +
+           static_cast<std::size_t>(peer);
+  }
 };
 
 }  // namespace muster::collectives::shm

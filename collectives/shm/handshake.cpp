@@ -27,11 +27,16 @@ struct Door {
 
 // What travels with a segment, in both directions.
 struct Hello {
-  std::uint64_t layout = sizeof(ControlBlock) << 32 | kHeapOffset;
+  std::uint64_t layout = 0;  // see layout_of
   std::uint64_t bytes = 0;
   std::int64_t rank = 0;
   Token token{};  // of the one who receives it
 };
+
+// Builds that lay out shared memory alike agree on this number.
+std::uint64_t layout_of(int ranks) {
+  return sizeof(ControlBlock) << 32 | heap_begin(ranks);
+}
 
 Token random_token() {
   Token token;
@@ -123,6 +128,7 @@ class Handshake {
 
   void send_hello(const Fd& socket, const Token& token, int to) {
     Hello hello;
+    hello.layout = layout_of(group_.size);
     hello.bytes = bytes_;
     hello.rank = group_.rank;
     hello.token = token;
@@ -169,7 +175,7 @@ class Handshake {
   }
 
   void keep(int rank, const Hello& hello, Fd file, pid_t pid) {
-    if (hello.layout != Hello().layout) {
+    if (hello.layout != layout_of(group_.size)) {
       throw Error(ErrorCode::unsupported,
                   fmt::format("{} lays out shared memory differently: all ranks must run the same "
                               "build",

@@ -22,11 +22,19 @@ Lane::Lane(const Group& group, int number, kernels::Device& device)
       device_(device),
       waiter_(group, number),
       sources_(static_cast<std::size_t>(group.size)),
-      destinations_(static_cast<std::size_t>(group.size)) {}
+      destinations_(static_cast<std::size_t>(group.size)),
+      progress_(static_cast<std::size_t>(group.size)) {
+  for (auto& list : begins_) list.resize(static_cast<std::size_t>(group.size));
+}
 
 void Lane::open(const Signature& signature, const CallOptions& options,
                 std::optional<Deadline> deadline) {
   waiter_.begin({signature, options, deadline, round() + 1});
+}
+
+void Lane::open_message(const Signature& signature, const CallOptions& options,
+                        std::optional<Deadline> deadline) {
+  waiter_.begin({signature, options, deadline, round()});
 }
 
 void Lane::arrive() noexcept {

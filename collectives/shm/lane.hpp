@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "collectives/shm/group.hpp"
@@ -14,6 +17,14 @@ namespace muster::collectives::shm {
 
 /// Which of a rank's numbers: see LaneControl.
 enum class Counter { done, staged, reduced };
+
+/// How many pieces and messages went between this rank and another, either way.
+struct PairProgress {
+  std::uint64_t pieces_sent = 0;
+  std::uint64_t pieces_taken = 0;
+  std::uint64_t messages_sent = 0;
+  std::uint64_t messages_taken = 0;
+};
 
 /// This rank's end of one lane: meetings with the other ranks, and the memory it may use there.
 ///
@@ -32,11 +43,15 @@ class Lane {
   const Group& group() const noexcept { return group_; }
   int rank() const noexcept { return group_.rank; }
   int size() const noexcept { return group_.size; }
+  int number() const noexcept { return static_cast<int>(number_); }
   kernels::Device& device() const noexcept { return device_; }
 
   /// Begins a round. The deadline runs from here unless one is given.
   void open(const Signature& signature, const CallOptions& options,
             std::optional<Deadline> deadline = {});
+  /// Begins a send_receive, which is no round and needs no meeting.
+  void open_message(const Signature& signature, const CallOptions& options,
+                    std::optional<Deadline> deadline = {});
 
   /// Payload of this round: write mine before arrive(), read others' after meet().
   std::span<std::byte, kInlineBytes> payload() noexcept { return arrive_line(rank()).payload; }
@@ -68,8 +83,12 @@ class Lane {
     if (peer != rank()) waiter_.until(counter_of(peer, counter), value, peer);
   }
   void wait_all(Counter counter, std::uint64_t value);
+  /// Waits for any of these; see Waiter.
+  void wait_any(std::span<const WaitGoal> goals) { waiter_.until_any(goals); }
 
   std::uint64_t round() const noexcept { return waiter_.call().round; }
+  /// The call that is open, as errors name it.
+  std::string describe_call() const { return waiter_.describe_call(); }
 
   /// Copies one chunk into this rank's staging by `fill(chunk)`, once all are through with the
   /// chunk that lay there before, be it of this call or an earlier one.
@@ -94,6 +113,11 @@ class Lane {
   /// Lists of `size()` views for the reduction kernel, kept so that a call allocates nothing.
   std::vector<ConstTensorView>& sources() noexcept { return sources_; }
   std::vector<TensorView>& destinations() noexcept { return destinations_; }
+  /// Two lists of `size()` numbers, for where shares begin.
+  std::span<std::int64_t> begins(std::size_t list) noexcept { return begins_[list]; }
+
+  /// Messages between this rank and `peer`.
+  PairProgress& progress(int peer) noexcept { return progress_[static_cast<std::size_t>(peer)]; }
 
  private:
   LaneControl& control(int of_rank) const noexcept {
@@ -113,6 +137,8 @@ class Lane {
   std::uint64_t chunks_ = 0;
   std::vector<ConstTensorView> sources_;
   std::vector<TensorView> destinations_;
+  std::array<std::vector<std::int64_t>, 2> begins_;
+  std::vector<PairProgress> progress_;
 };
 
 }  // namespace muster::collectives::shm

@@ -12,7 +12,11 @@
 ///   0        control block          lines of 128 bytes, each written by its owner alone
 ///   64 KiB   kept for the record of the last operations (4096 entries of 128 bytes and a page)
 ///   2 MiB    staging                one part per lane
-///   64 MiB   heap                   symmetric memory, to the end of the segment
+///   64 MiB   pairs                  per lane and other rank: lines for messages to and from it
+///   ...      rings                  per lane and other rank: the bytes of messages to it
+///   ...      heap                   symmetric memory, to the end of the segment
+///
+/// Where rings and heap begin depends on the number of ranks.
 ///
 /// The file is sparse: what is never touched costs nothing.
 namespace muster::collectives::shm {
@@ -62,6 +66,39 @@ struct alignas(kLine) Tuning {
   std::uint64_t chunk_bytes = 0;     // pieces of larger ones, a slice of each per rank
 };
 
+/// "I have sent this piece, of this message." Each rank has kRingSlots of them for every other rank
+/// and lane, used in turn. A message of up to kInlineBytes is its one piece's payload; the payload
+/// of others begins with the place of the whole message in the sender's heap, if it is read there.
+struct alignas(kLine) PieceLine {
+  std::atomic<std::uint64_t> number{0};  // pieces sent up to this one; written last, with release
+  std::uint64_t signature = 0;
+  std::int64_t count = 0;
+  std::array<std::byte, kInlineBytes> payload{};
+};
+
+/// "I have taken so many pieces", or kRefused: a message was not what this rank wanted, and both
+/// signatures tell why.
+struct alignas(kLine) ReceiptLine {
+  static constexpr std::uint64_t kRefused = ~std::uint64_t{0};
+
+  std::atomic<std::uint64_t> taken{0};  // written last, with release
+  std::uint64_t sent_signature = 0;
+  std::int64_t sent_count = 0;
+  std::uint64_t wanted_signature = 0;
+  std::int64_t wanted_count = 0;
+};
+
+/// A message travels in pieces of a slot at most; so much may be sent before anybody receives.
+inline constexpr std::size_t kRingSlot = 128 * kKiB;
+inline constexpr std::size_t kRingSlots = 4;
+inline constexpr std::size_t kRing = kRingSlots * kRingSlot;
+
+/// What this rank writes for one other rank on one lane.
+struct PairControl {
+  std::array<PieceLine, kRingSlots> pieces;  // of messages to it
+  ReceiptLine receipt;                       // of messages from it
+};
+
 struct alignas(kLine) AbortReason {
   std::array<char, 512> text{};
 };
@@ -89,7 +126,20 @@ inline constexpr std::size_t kMaxOneShot = 512 * kKiB;
 inline constexpr std::size_t kMaxChunk = 1 * kMiB;
 inline constexpr std::size_t kChunkSlots = 2;
 inline constexpr std::size_t kLaneStaging = 2 * kMaxOneShot + kChunkSlots * 2 * kMaxChunk + kMiB;
-inline constexpr std::size_t kHeapOffset = 64 * kMiB;
-static_assert(kStagingOffset + kLanes * kLaneStaging <= kHeapOffset);
+inline constexpr std::size_t kPairsOffset = 64 * kMiB;
+static_assert(kStagingOffset + kLanes * kLaneStaging <= kPairsOffset);
+
+inline constexpr std::size_t whole_huge_pages(std::size_t bytes) noexcept {
+  return (bytes + kHugePage - 1) / kHugePage * kHugePage;
+}
+/// One entry per lane of callers and rank.
+inline constexpr std::size_t rings_begin(int ranks) noexcept {
+  const std::size_t pairs = Communicator::kMaxLanes * static_cast<std::size_t>(ranks);
+  return kPairsOffset + whole_huge_pages(pairs * sizeof(PairControl));
+}
+inline constexpr std::size_t heap_begin(int ranks) noexcept {
+  const std::size_t pairs = Communicator::kMaxLanes * static_cast<std::size_t>(ranks);
+  return rings_begin(ranks) + whole_huge_pages(pairs * kRing);
+}
 
 }  // namespace muster::collectives::shm

@@ -13,8 +13,10 @@ constexpr std::size_t kPlainCopy = 64 * kKiB;
 }  // namespace
 
 Places places_of(const Group& group, const Call& call) noexcept {
-  return {group.heap_offset(call.in).value_or(Places::kPrivate),
-          group.heap_offset(call.out).value_or(Places::kPrivate)};
+  const auto place = [&group](ConstTensorView view) {
+    return view.count() == 0 ? 0 : group.heap_offset(view).value_or(Places::kPrivate);
+  };
+  return {place(call.in), place(call.out)};
 }
 
 void meet_with_places(Lane& lane, const Call& call) {
@@ -30,12 +32,35 @@ bool all_inputs_are_symmetric(const Lane& lane) noexcept {
   return true;
 }
 
+bool all_outputs_are_symmetric(const Lane& lane) noexcept {
+  for (int rank = 0; rank < lane.size(); ++rank) {
+    if (lane.payload_as<Places>(rank).out == Places::kPrivate) return false;
+  }
+  return true;
+}
+
 const std::byte* input_of(const Lane& lane, int rank) noexcept {
   return lane.group().segments.base(rank) + lane.payload_as<Places>(rank).in;
 }
 
+std::byte* output_of(const Lane& lane, int rank) noexcept {
+  return lane.group().segments.base(rank) + lane.payload_as<Places>(rank).out;
+}
+
+void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes) {
+  std::byte* const to =
+      bytes <= kInlineBytes ? lane.payload().data() : lane.one_shot_slot(lane.rank());
+  if (bytes > 0) std::memcpy(to, data, bytes);
+  lane.arrive();
+  lane.meet();
+}
+
+const std::byte* data_of(const Lane& lane, int rank, std::size_t bytes) noexcept {
+  return bytes <= kInlineBytes ? lane.payload(rank).data() : lane.one_shot_slot(rank);
+}
+
 void copy(Lane& lane, std::byte* dst, const std::byte* src, std::size_t bytes, bool streaming) {
-  if (dst == src) return;
+  if (dst == src || bytes == 0) return;
   if (bytes <= kPlainCopy) {
     std::memcpy(dst, src, bytes);
     return;

@@ -48,7 +48,8 @@ class Chunks {
   std::uint64_t first_;
 };
 
-/// Where a rank's views begin in its segment, as it tells the others; kPrivate when elsewhere.
+/// Where a rank's views begin in its segment, as it tells the others; kPrivate when elsewhere. A
+/// view without elements is nowhere and everywhere: it counts as symmetric, and nobody reads it.
 struct Places {
   static constexpr std::uint64_t kPrivate = ~std::uint64_t{0};
 
@@ -60,9 +61,19 @@ Places places_of(const Group& group, const Call& call) noexcept;
 
 /// Tells the others where this rank's views are, and meets them.
 void meet_with_places(Lane& lane, const Call& call);
-/// After that: do all inputs lie in symmetric memory, and where does that of `rank` begin?
+/// After that: do all views lie in symmetric memory, and where does that of `rank` begin?
 bool all_inputs_are_symmetric(const Lane& lane) noexcept;
+bool all_outputs_are_symmetric(const Lane& lane) noexcept;
 const std::byte* input_of(const Lane& lane, int rank) noexcept;
+std::byte* output_of(const Lane& lane, int rank) noexcept;
+
+/// Up to here copying twice costs less than a second sync.
+inline constexpr std::size_t kSmallBytes = 8 * kKiB;
+
+/// Shows the others `bytes` at `data`, no more than kSmallBytes, and meets them.
+void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes);
+/// After that: what `rank` shows, when all show that many bytes.
+const std::byte* data_of(const Lane& lane, int rank, std::size_t bytes) noexcept;
 
 /// Element `index` of a vector that begins at `data`.
 template <typename Byte>

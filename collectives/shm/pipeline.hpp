@@ -15,7 +15,7 @@ inline std::int64_t chunk_length(const Lane& lane, Dtype dtype, int parts) noexc
 }
 
 /// Runs stage(c) one chunk ahead of take(c), so that ranks copy in while others copy out. After
-/// take(c) this rank needs nobody's staging of chunk c any more.
+/// take(c) this rank needs nobody's staging of chunk c any more. There is a chunk at least.
 template <typename Stage, typename Take>
 void pipeline(Lane& lane, const Chunks& chunks, Stage&& stage, Take&& take) {
   stage(chunks.begin());

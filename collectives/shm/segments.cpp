@@ -14,7 +14,7 @@
 namespace muster::collectives::shm {
 namespace {
 
-constexpr std::size_t kSmallestSegment = kHeapOffset + 16 * kMiB;
+constexpr std::size_t kSmallestHeap = 16 * kMiB;
 // Half of what a process can address: the rest is the program's.
 constexpr std::size_t kAddressSpace = std::size_t{1} << 46;
 
@@ -43,13 +43,14 @@ Segments::~Segments() {
 
 Segments Segments::reserve(int ranks, std::size_t limit) {
   const auto count = static_cast<std::size_t>(ranks);
-  std::size_t bytes = std::max(kSmallestSegment, std::min(limit, kAddressSpace / count));
+  const std::size_t smallest = heap_begin(ranks) + kSmallestHeap;
+  std::size_t bytes = std::max(smallest, std::min(limit, kAddressSpace / count));
   for (bytes = round_down(bytes, kHugePage);; bytes = round_down(bytes / 2, kHugePage)) {
-    if (bytes < kSmallestSegment) {
+    if (bytes < smallest) {
       throw Error(ErrorCode::out_of_memory,
                   fmt::format("no address space for {} shared segments of {} MiB: {}; raise the "
                               "limit on virtual memory (ulimit -v)",
-                              ranks, kSmallestSegment / kMiB, errno_text(errno)));
+                              ranks, smallest / kMiB, errno_text(errno)));
     }
     const std::size_t whole = bytes * count + kHugePage;
     void* const at =

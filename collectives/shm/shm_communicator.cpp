@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include <fmt/format.h>
-
 #include "collectives/shm/algorithms.hpp"
 #include "collectives/shm/handshake.hpp"
 #include "collectives/shm/tuning.hpp"
@@ -22,10 +20,22 @@ void run(Lane& lane, const Call& call) {
     case CallKind::broadcast: return broadcast(lane, call);
     case CallKind::barrier:
     case CallKind::allocate: return barrier(lane);
-    default:
-      throw Error(ErrorCode::unsupported,
-                  fmt::format("the shm back end has no {}", to_string(call.kind)));
+    case CallKind::reduce: return reduce(lane, call);
+    case CallKind::gather: return gather(lane, call);
+    case CallKind::scatter: return scatter(lane, call);
+    case CallKind::all_to_all: return all_to_all(lane, call);
+    case CallKind::all_gather_v: return all_gather_v(lane, call);
+    case CallKind::reduce_scatter_v: return reduce_scatter_v(lane, call);
+    case CallKind::all_to_all_v: return all_to_all_v(lane, call);
+    case CallKind::send_receive: return send_receive(lane, call);
   }
+}
+
+void open(Lane& lane, const Call& call, std::optional<Deadline> deadline) {
+  Signature signature(call);
+  if (call.kind != CallKind::send_receive) return lane.open(signature, call.options, deadline);
+  signature.count = std::max(call.in.count(), call.out.count());
+  lane.open_message(signature, call.options, deadline);
 }
 
 }  // namespace
@@ -96,7 +106,7 @@ void ShmCommunicator::execute(Lane& lane, const Call& call, std::optional<Deadli
     throw Error(*failure_);
   }
   try {
-    lane.open(Signature(call), call.options, deadline);
+    open(lane, call, deadline);
     run(lane, call);
   } catch (const Error& error) {
     fail(error);
@@ -124,7 +134,8 @@ std::unique_ptr<Communicator> create_shm_communicator(const GroupSpec& spec, Sto
   std::vector<pid_t> processes;
   for (std::size_t rank = 0; rank < neighbours.size(); ++rank) {
     segments.shrink(std::min(segments.bytes(), neighbours[rank].bytes));
-    group.peers.push_back({neighbours[rank].pid, spec.hosts[rank]});
+    group.peers.push_back(
+        {neighbours[rank].pid, host_name(spec, static_cast<int>(rank)), spec.hosts[rank]});
     processes.push_back(neighbours[rank].pid);
   }
   for (int rank = 0; rank < spec.size; ++rank) {

@@ -9,9 +9,9 @@
 
 #include "collectives/backends.hpp"
 #include "collectives/communicator.hpp"
+#include "collectives/lane_worker.hpp"
 #include "collectives/shm/group.hpp"
 #include "collectives/shm/lane.hpp"
-#include "collectives/shm/lane_worker.hpp"
 #include "collectives/shm/symmetric_memory.hpp"
 #include "kernels/base/error.hpp"
 

@@ -104,7 +104,7 @@ void SymmetricMemory::agree_that_backed(bool is_backed, std::string_view what, s
                 fmt::format("{} needs {} bytes of symmetric memory, which {} does not have; in use "
                             "by this group: {} bytes per rank, limit {}",
                             what, bytes, group_.describe(rank), allocated_,
-                            group_.segments.bytes() - kHeapOffset));
+                            group_.segments.bytes() - heap_begin(group_.size)));
   }
 }
 

@@ -23,7 +23,7 @@ namespace muster::collectives::shm {
 class SymmetricMemory final : public MemorySource {
  public:
   SymmetricMemory(const Group& group, kernels::Device& device)
-      : group_(group), lane_(group, kMemoryLane, device), end_(kHeapOffset) {}
+      : group_(group), lane_(group, kMemoryLane, device), end_(heap_begin(group.size)) {}
 
   Memory allocate(std::size_t bytes, std::string_view what) override;
   std::size_t allocated() const noexcept override { return allocated_; }

@@ -42,7 +42,9 @@ class Transport {
   virtual int rank() const noexcept = 0;
   virtual int size() const noexcept = 0;
 
-  /// Messages posted from now on belong to this call. All earlier tickets have been waited for.
+  /// Messages posted from now on belong to this call; those posted before keep their signature. In
+  /// a new call all earlier tickets have been waited for; the two halves of one send_receive, whose
+  /// counts may differ, begin one after the other.
   virtual void begin(const Signature& signature, const CallOptions& options, Deadline deadline) = 0;
 
   virtual Ticket send(int to, std::span<const std::byte> data) = 0;

@@ -45,8 +45,8 @@ void Findings::throw_if_any() const {
   std::ranges::stable_sort(sorted, {}, [](const Mistake& mistake) {
     return std::make_tuple(mistake.origin.line, mistake.origin.column);
   });
-  std::string text = fmt::format("{} mistake{} in the job {}", sorted.size(),
-                                 sorted.size() == 1 ? "" : "s", file_);
+  std::string text = fmt::format("{} mistake{} in {} {}", sorted.size(),
+                                 sorted.size() == 1 ? "" : "s", kind_, file_);
   for (const Mistake& mistake : sorted) {
     text += fmt::format("\n{}: {}", mistake.origin.place, mistake.text);
   }

@@ -19,7 +19,9 @@ struct Origin {
 /// The keys given for a job and the mistakes found in them, so that all are reported at once.
 class Findings {
  public:
-  explicit Findings(std::string file) : file_(std::move(file)) {}
+  /// `kind`: what the file is, for the error: "the job", "the cluster".
+  explicit Findings(std::string file, std::string kind = "the job")
+      : file_(std::move(file)), kind_(std::move(kind)) {}
 
   /// A place in the file.
   Origin in_file(std::size_t line, std::size_t column) const;
@@ -50,6 +52,7 @@ class Findings {
   };
 
   std::string file_;
+  std::string kind_;
   std::map<std::string, Origin> given_;  // keys and sections
   std::set<std::string, std::less<>> bad_;
   std::vector<Mistake> mistakes_;

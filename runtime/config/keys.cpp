@@ -181,8 +181,9 @@ constexpr Key<Job> kKeys[] = {
     {"logging.interval", &field<&Job::logging, &LoggingSection::interval>, between(1, kMaxSteps),
      kOptional, "Steps between whole lines where output is not a terminal."},
 
-    {"comm.backend", &field<&Job::comm, &CommSection::backend>, one_of("auto self shm"), kOptional,
-     "What moves data between ranks."},
+    {"comm.backend", &field<&Job::comm, &CommSection::backend>,
+     one_of("auto self shm hierarchical tcp mpi"), kOptional,
+     "What moves data between ranks; mpi only under mpirun, and never chosen by auto."},
     {"comm.init_timeout_seconds", &field<&Job::comm, &CommSection::init_timeout_seconds>,
      between(0.1, 1e6), kOptional, "Longest wait for all ranks to appear."},
     {"comm.train_timeout_seconds", &field<&Job::comm, &CommSection::train_timeout_seconds>,

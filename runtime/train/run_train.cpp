@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/trace/recorder.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "runtime/checkpoint/file_io.hpp"
@@ -17,6 +18,7 @@
 #include "runtime/train/run.hpp"
 #include "runtime/train/saver.hpp"
 #include "runtime/train/session.hpp"
+#include "runtime/train/straggler_line.hpp"
 #include "runtime/train/trainer.hpp"
 #include "runtime/train/validation.hpp"
 #include "runtime/train/weights.hpp"
@@ -24,6 +26,8 @@
 
 namespace muster::runtime {
 namespace {
+
+namespace trace = collectives::trace;
 
 using Clock = std::chrono::steady_clock;
 
@@ -65,6 +69,8 @@ class Run {
 
   int run() {
     const std::int64_t steps = config_.training.steps;
+    const trace::PhaseScope phase("train");
+    if (trace::Recorder* const recorder = trace::Recorder::current()) recorder->restart_waits();
     bool is_stopped = false;
     while (trainer_->position().step < steps && !is_stopped) {
       is_stopped = run_step() && trainer_->position().step < steps;
@@ -72,6 +78,7 @@ class Run {
     }
     if (is_stopped) {
       say(fmt::format("stopped on request after step {}", trainer_->position().step));
+      say_straggler();
       save(true);
       return kStoppedExitCode;
     }
@@ -81,6 +88,7 @@ class Run {
 
  private:
   BatchShape micro_batch() const { return inputs_.batching.micro_batch(config_.data.seq_len); }
+  void say_straggler();
   bool is_chief() const { return world_.rank == 0; }
   void say(const std::string& text) {
     if (is_chief()) reporter_.lines(text);
@@ -179,6 +187,7 @@ bool Run::run_step() {
   // The first step of a run answers for all that came before it, too.
   const bool is_first = trainer_->position().step == first_step_;
   const std::int64_t allocations = is_first ? 0 : heap_allocations();
+  const trace::PhaseScope phase("step");
   const Clock::time_point begin = Clock::now();
   const StepOutcome outcome = trainer_->step(stop_.is_asked());
   const double seconds = seconds_since(begin);
@@ -268,6 +277,7 @@ void Run::after_step() {
 
 void Run::validate() {
   if (!validator_) return;
+  const trace::PhaseScope phase("validation");
   const Clock::time_point begin = Clock::now();
   const ValidationResult result =
       validator_->run(*engine_, *group_, config_.comm.train_timeout_seconds);
@@ -278,6 +288,7 @@ void Run::validate() {
 }
 
 void Run::save(bool must_succeed) {
+  const trace::PhaseScope phase("checkpoint");
   const Clock::time_point begin = Clock::now();
   const std::optional<std::string> path =
       saver_->save(trainer_->position(), trainer_->loss_scale_state(), must_succeed);
@@ -287,13 +298,21 @@ void Run::save(bool must_succeed) {
 void Run::finish() {
   validate();
   save(true);
+  say_straggler();
   say(fmt::format("finished after {} steps, {} target tokens", trainer_->position().step,
                   trainer_->position().tokens));
+}
+
+void Run::say_straggler() {
+  const std::optional<std::string> text =
+      straggler_line(world_, *group_, config_.comm.train_timeout_seconds);
+  if (text) say(*text);
 }
 
 }  // namespace
 
 int run_train(World& world, const JobConfig& config, Reporter& reporter, const StopFlag& stop) {
+  const trace::PhaseScope phase("setup");
   return Run(world, config, reporter, stop).run();
 }
 

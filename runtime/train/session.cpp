@@ -17,6 +17,7 @@
 #include "runtime/probe/links.hpp"
 #include "runtime/probe/ops.hpp"
 #include "runtime/train/shape.hpp"
+#include "runtime/world/group.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -113,14 +114,8 @@ std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int th
 std::unique_ptr<collectives::Communicator> open_data_group(const JobConfig& config, World& world,
                                                            int cores_per_rank,
                                                            kernels::Device& device) {
-  collectives::GroupSpec spec;
-  spec.name = "data";
-  spec.rank = world.rank;
-  spec.size = world.size;
-  for (const Member& member : world.members) spec.hosts.push_back(member.host_id);
-  spec.cores_per_rank = cores_per_rank;
   return collectives::create_communicator(
-      config.comm.backend, spec, *world.store, device,
+      config.comm.backend, world_group(world, "data", cores_per_rank), *world.store, device,
       Deadline::after_seconds(config.comm.init_timeout_seconds));
 }
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <cstddef>
 
+#include "collectives/trace/recorder.hpp"
+
 namespace muster::runtime {
 namespace {
 
@@ -31,6 +33,11 @@ void Trainer::resume(const TrainerPosition& position, const LossScaleState& scal
 void Trainer::plant_fault() {
   if (!fault_.strikes(group_.rank(), position_.step)) return;
   engine_.plant_nan(engine_.registry().find_tensor(fault_.tensor));
+}
+
+const Batch& Trainer::next_batch(std::int64_t step) {
+  const collectives::trace::PhaseScope phase("data");
+  return loader_.get(step);
 }
 
 void Trainer::run_micro_batches(const Batch& batch) {
@@ -85,7 +92,10 @@ void Trainer::update(StepOutcome& outcome, double norm_squared) {
 }
 
 StepOutcome Trainer::step(bool is_stop_asked) {
-  const Batch& batch = loader_.get(position_.step);
+  if (auto* const recorder = collectives::trace::Recorder::current()) {
+    recorder->set_step(position_.step + 1);
+  }
+  const Batch& batch = next_batch(position_.step);
   if (!targets_) {  // the first step of a run: nobody told us the step before
     agree(false, batch.target_count);
     targets_ = static_cast<std::int64_t>(agreement_[next_targets_slot]);
@@ -94,7 +104,7 @@ StepOutcome Trainer::step(bool is_stop_asked) {
   run_micro_batches(batch);
 
   const double norm_squared = engine_.take_norm_squared();
-  const std::int64_t next_targets = loader_.get(position_.step + 1).target_count;
+  const std::int64_t next_targets = next_batch(position_.step + 1).target_count;
   agree(is_stop_asked, next_targets);
 
   StepOutcome outcome;

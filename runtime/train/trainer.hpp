@@ -56,6 +56,7 @@ class Trainer {
  private:
   enum Slot : std::size_t { loss_slot, stop_slot, next_targets_slot, first_rank_slot };
 
+  const Batch& next_batch(std::int64_t step);
   void run_micro_batches(const Batch& batch);
   void plant_fault();
   void agree(bool is_stop_asked, std::int64_t next_targets);

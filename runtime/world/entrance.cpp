@@ -47,7 +47,8 @@ class ServedStore final : public collectives::Store {
 };
 
 Entrance enter_alone() {
-  return {std::make_unique<collectives::MemoryStore>(), collectives::random_job_id(), false};
+  return {std::make_unique<collectives::MemoryStore>(), Secret::random(),
+          collectives::random_job_id(), false};
 }
 
 /// Reads the pipe to its end: the launcher writes the ticket and closes it.
@@ -77,7 +78,7 @@ Entrance enter_with_ticket(const Identity& identity, Deadline deadline) {
   if (text.empty()) throw Error(ErrorCode::peer_lost, "the launcher has ended");
   const Ticket ticket = collectives::decode_ticket(text, "the launcher's pipe");
   return {std::make_unique<collectives::TcpStore>(ticket.store, ticket.secret, deadline),
-          ticket.job_id, false};
+          ticket.secret, ticket.job_id, false};
 }
 
 Entrance enter_by_address(const Identity& identity, Deadline deadline) {
@@ -90,9 +91,10 @@ Entrance enter_by_address(const Identity& identity, Deadline deadline) {
   }
   const Secret secret = Secret::from_file(identity.secret_file);
   if (identity.rank == 0) {
-    return {std::make_unique<ServedStore>(secret, identity.store, deadline), identity.job_id, true};
+    return {std::make_unique<ServedStore>(secret, identity.store, deadline), secret,
+            identity.job_id, true};
   }
-  return {std::make_unique<collectives::TcpStore>(identity.store, secret, deadline),
+  return {std::make_unique<collectives::TcpStore>(identity.store, secret, deadline), secret,
           identity.job_id, true};
 }
 
@@ -107,7 +109,7 @@ Endpoint listen_address(const Identity& identity) {
 
 Entrance enter_by_messenger(const Identity& identity, const JoinOptions& options,
                             Deadline deadline) {
-  const auto messenger = open_messenger(identity, options.build_id);
+  auto messenger = open_messenger(identity, options.build_id);
   std::unique_ptr<ServedStore> served;
   std::string text;
   if (identity.rank == 0) {
@@ -116,11 +118,16 @@ Entrance enter_by_messenger(const Identity& identity, const JoinOptions& options
     text = collectives::encode(Ticket{served->endpoint(), secret, collectives::random_job_id()});
   }
   messenger->broadcast(text);
-  messenger->finish();
+  if (!options.keep_mpi) {
+    messenger->finish();
+    messenger.reset();
+  }
   const Ticket ticket = collectives::decode_ticket(text, "rank 0's broadcast");
-  if (served != nullptr) return {std::move(served), ticket.job_id, true};
-  return {std::make_unique<collectives::TcpStore>(ticket.store, ticket.secret, deadline),
-          ticket.job_id, true};
+  std::unique_ptr<collectives::Store> store = std::move(served);
+  if (store == nullptr) {
+    store = std::make_unique<collectives::TcpStore>(ticket.store, ticket.secret, deadline);
+  }
+  return {std::move(store), ticket.secret, ticket.job_id, true, std::move(messenger)};
 }
 
 }  // namespace

@@ -114,12 +114,29 @@ World make_world(const Identity& identity, Entrance entrance, std::vector<Member
   world.origin = identity.origin;
   world.members = std::move(members);
   world.store = std::move(entrance.store);
+  world.secret = std::move(entrance.secret);
   world.is_store_in_rank_0 = entrance.is_store_in_rank_0;
+  world.mpi = std::move(entrance.mpi);
   const Member& self = world.members.at(static_cast<std::size_t>(world.rank));
   world.local_rank = self.local_rank;
   world.local_size = static_cast<int>(std::ranges::count_if(
       world.members, [&](const Member& member) { return member.host_id == self.host_id; }));
   return world;
+}
+
+void leave_store(World& world, double timeout_s) {
+  if (!world.is_store_in_rank_0 || world.size == 1) return;
+  try {
+    if (world.rank == 0) {
+      world.store->get(kAllLeftKey, Deadline::after_seconds(timeout_s));
+    } else if (world.store->add("world/left", 1) == world.size - 1) {
+      world.store->set(kAllLeftKey, "");
+    }
+  } catch (const Error& error) {
+    // The work is done, so a rank that is late or a store that is gone changes nothing about it;
+    // rank 0 may end between our last word and its answer.
+    if (error.code() != ErrorCode::peer_lost) log_warning(fmt::format("world: {}", error.what()));
+  }
 }
 
 }  // namespace
@@ -146,18 +163,8 @@ World join_world(const Identity& identity, const JoinOptions& options) {
 }
 
 void leave_world(World& world, double timeout_s) {
-  if (!world.is_store_in_rank_0 || world.size == 1) return;
-  try {
-    if (world.rank == 0) {
-      world.store->get(kAllLeftKey, Deadline::after_seconds(timeout_s));
-    } else if (world.store->add("world/left", 1) == world.size - 1) {
-      world.store->set(kAllLeftKey, "");
-    }
-  } catch (const Error& error) {
-    // The work is done, so a rank that is late or a store that is gone changes nothing about it;
-    // rank 0 may end between our last word and its answer.
-    if (error.code() != ErrorCode::peer_lost) log_warning(fmt::format("world: {}", error.what()));
-  }
+  leave_store(world, timeout_s);
+  if (world.mpi != nullptr) world.mpi->finish();
 }
 
 }  // namespace muster::runtime

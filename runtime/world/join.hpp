@@ -10,6 +10,7 @@ namespace muster::runtime {
 struct JoinOptions {
   std::string build_id;      // must be the same on every rank
   double timeout_s = 300.0;  // until all ranks have joined
+  bool keep_mpi = false;     // under mpirun: World::mpi stays open until leave_world()
 };
 
 /// Enters the job: finds the store (or serves it, on rank 0 where no launcher does), checks that
@@ -23,7 +24,12 @@ World join_world(const Identity& identity, const JoinOptions& options);
 
 /// To be called by every rank that ends well, as the last use of its store: rank 0, where it serves
 /// the store, waits for the others so that none of them finds the store gone. Rank 0 logs who did
-/// not come within `timeout_s`.
+/// not come within `timeout_s`. Then MPI is left, where it was kept open, which waits for all ranks
+/// without a limit; all groups in it are gone by now.
+///
+/// A rank that ends in trouble does not call this. Where MPI was kept open mpirun then stops the
+/// others, and returns the exit code of the rank that ended first, 128 + N after signal N, as it
+/// does where MPI was left at once.
 void leave_world(World& world, double timeout_s);
 
 }  // namespace muster::runtime

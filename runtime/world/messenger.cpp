@@ -14,14 +14,14 @@
 namespace muster::runtime {
 namespace {
 
-using collectives::kMpiPlugin;
-using collectives::Messenger;
+using collectives::mpi::kPlugin;
+using collectives::mpi::Session;
 
 std::vector<std::string> plugin_places() {
   const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
   const std::filesystem::path folder = program.parent_path();
   const std::filesystem::path above = folder.parent_path();
-  return {folder / kMpiPlugin, above / "lib" / kMpiPlugin, above / "lib" / "muster" / kMpiPlugin};
+  return {folder / kPlugin, above / "lib" / kPlugin, above / "lib" / "muster" / kPlugin};
 }
 
 [[noreturn]] void refuse(const Identity& identity, std::string_view problem) {
@@ -39,10 +39,10 @@ std::string find_plugin(const Identity& identity) {
          fmt::format("this needs the MPI plug-in {}, which is not there ({}). Install Open MPI "
                      "(Debian: libopenmpi-dev) and build muster again, or start the job with "
                      "muster train -n {}, or set MASTER_ADDR, MASTER_PORT and MUSTER_SECRET_FILE",
-                     kMpiPlugin, fmt::join(places, ", "), identity.size));
+                     kPlugin, fmt::join(places, ", "), identity.size));
 }
 
-collectives::OpenMessenger find_entry(const Identity& identity, const std::string& path) {
+collectives::mpi::OpenSession find_entry(const Identity& identity, const std::string& path) {
   // Open MPI's own plug-ins look for its symbols globally, and its library cannot be unloaded.
   void* const plugin = ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL | RTLD_NODELETE);
   if (plugin == nullptr) {
@@ -50,18 +50,18 @@ collectives::OpenMessenger find_entry(const Identity& identity, const std::strin
                                  "this host (Debian: libopenmpi3)?",
                                  ::dlerror()));
   }
-  void* const entry = ::dlsym(plugin, collectives::kOpenMessenger);
+  void* const entry = ::dlsym(plugin, collectives::mpi::kOpenSession);
   if (entry == nullptr) refuse(identity, fmt::format("{} is no plug-in of muster", path));
-  return reinterpret_cast<collectives::OpenMessenger>(entry);
+  return reinterpret_cast<collectives::mpi::OpenSession>(entry);
 }
 
 }  // namespace
 
-std::unique_ptr<Messenger> open_messenger(const Identity& identity, const std::string& build_id) {
+std::unique_ptr<Session> open_messenger(const Identity& identity, const std::string& build_id) {
   const std::string path = find_plugin(identity);
   const auto open = find_entry(identity, path);
   const char* plugin_build = nullptr;
-  std::unique_ptr<Messenger> messenger(open(build_id.c_str(), &plugin_build));
+  std::unique_ptr<Session> messenger(open(build_id.c_str(), &plugin_build));
   if (messenger == nullptr) {
     refuse(identity, fmt::format("{} is build {}, this program is build {}; install both from one "
                                  "build",

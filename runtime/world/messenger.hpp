@@ -3,7 +3,7 @@
 #include <memory>
 #include <string>
 
-#include "collectives/bootstrap/messenger.hpp"
+#include "collectives/mpi/mpi_session.hpp"
 #include "runtime/world/identity.hpp"
 
 namespace muster::runtime {
@@ -13,7 +13,7 @@ namespace muster::runtime {
 ///
 /// Error(config): no plug-in, and what to install or set instead; one of another build; an MPI
 /// library that does not know the launcher, so that every rank would be alone.
-std::unique_ptr<collectives::Messenger> open_messenger(const Identity& identity,
-                                                       const std::string& build_id);
+std::unique_ptr<collectives::mpi::Session> open_messenger(const Identity& identity,
+                                                          const std::string& build_id);
 
 }  // namespace muster::runtime

@@ -2,10 +2,13 @@
 
 #include <atomic>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "collectives/bootstrap/secret.hpp"
 #include "collectives/bootstrap/store.hpp"
+#include "collectives/mpi/mpi_session.hpp"
 
 namespace muster::runtime {
 
@@ -29,7 +32,9 @@ struct World {
   std::string origin;  // what told us: "muster", "Open MPI", "environment", "single process"
   std::vector<Member> members;  // [size]
   std::unique_ptr<collectives::Store> store;
-  bool is_store_in_rank_0 = false;  // it ends with rank 0: see leave_world()
+  std::optional<collectives::Secret> secret;       // the job's; there once joined
+  std::unique_ptr<collectives::mpi::Session> mpi;  // where it was kept: outlives its groups
+  bool is_store_in_rank_0 = false;                 // it ends with rank 0: see leave_world()
 };
 
 /// Set by a signal or by the launcher; read at step boundaries. Lock-free, safe in signal handlers.

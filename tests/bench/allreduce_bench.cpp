@@ -5,8 +5,8 @@
 //   copy        each rank copies BYTES between buffers of its own: the same bytes read and written
 //               as by an all_reduce that moves no byte twice, so its time is the floor
 // and one line "probe LATENCY_NS COPY_OUT_GB_S": how near the two cores are to each other.
-// --probe: that line alone. --in-place: out is in. allreduce_vs_mpi.py runs it beside
-// allreduce_mpi.
+// --probe: that line alone. --in-place: out is in. --small: 8 bytes alone; --small-traced: the same
+// with the flight recorder open. allreduce_vs_mpi.py runs it beside allreduce_mpi.
 
 #include <atomic>
 #include <exception>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "collectives/backends.hpp"
+#include "collectives/trace/recorder.hpp"
 #include "kernels/devices.hpp"
 #include "kernels/ops/reduce.hpp"
 #include "tests/bench/allreduce_loop.hpp"
@@ -93,8 +94,10 @@ void probe(Communicator& group, ProbeMemory& memory) {
   std::fflush(stdout);
 }
 
-void measure_all_reduce(Communicator& group, const char* what, const float* in, float* out) {
+void measure_all_reduce(Communicator& group, const char* what, const float* in, float* out,
+                        std::size_t most = allreduce_loop::kMaxBytes) {
   for (const std::size_t bytes : allreduce_loop::kSizes) {
+    if (bytes > most) return;
     const auto count = static_cast<std::int64_t>(bytes / sizeof(float));
     const ConstTensorView from = vector_view(in, count);
     const allreduce_loop::Time time = allreduce_loop::measure(
@@ -119,12 +122,23 @@ void measure_copy(Communicator& group, kernels::Device& device, const float* in,
   }
 }
 
+void measure_small(Communicator& group, std::string_view option) {
+  constexpr std::size_t kSmall = allreduce_loop::kSizes.front();
+  if (option == "--small-traced") {
+    collectives::trace::Recorder::open(collectives::trace::create_record_memory());
+  }
+  float* const in = allreduce_loop::private_buffer();
+  float* const out = allreduce_loop::private_buffer();
+  measure_all_reduce(group, option.substr(2).data(), in, out, kSmall);
+}
+
 void run_rank(int rank, MemoryStore& store, ProbeMemory& memory, std::string_view option) {
   allreduce_loop::bind_to_core(rank);
   const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
   const auto group = make_group(rank, store, *device);
   probe(*group, memory);
   if (option == "--probe") return;
+  if (option == "--small" || option == "--small-traced") return measure_small(*group, option);
   const bool is_in_place = option == "--in-place";
   float* const in = allreduce_loop::private_buffer();
   float* const out = allreduce_loop::private_buffer();

@@ -17,6 +17,7 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::Not;
 
 class Backends : public testing::Test {
  protected:
@@ -29,6 +30,7 @@ class Backends : public testing::Test {
     group.size = static_cast<int>(hosts.size());
     group.hosts = hosts;
     group.symmetric_limit = std::size_t{128} << 20;
+    group.secret = Secret::random();
     return group;
   }
 
@@ -37,7 +39,7 @@ class Backends : public testing::Test {
 };
 
 TEST_F(Backends, AreListedInOrderOfPreference) {
-  EXPECT_THAT(backend_names(), ElementsAre("self", "shm"));
+  EXPECT_THAT(backend_names(), ElementsAre("self", "shm", "hierarchical", "tcp", "mpi"));
 }
 
 TEST_F(Backends, AutoTakesSelfForOneRank) {
@@ -52,13 +54,30 @@ TEST_F(Backends, ShmServesOneRankToo) {
   EXPECT_EQ(create("shm", group_on({"a"}))->backend(), "shm");
 }
 
-TEST_F(Backends, RanksOnTwoHostsNeedWhatThisBuildLacks) {
+TEST_F(Backends, MpiNeedsASessionThatIsOpen) {
   const std::string text = error_text(ErrorCode::unsupported, [&] {
-    create("auto", group_on({"a", "a", "b"}));
+    create("mpi", group_on({"a", "b"}));
   });
 
+  EXPECT_THAT(text, AllOf(HasSubstr("start the job with mpirun"), HasSubstr("back end mpi")));
+}
+
+TEST_F(Backends, MpiServesOneRankWithoutASession) {
+  EXPECT_EQ(create("mpi", group_on({"a"}))->backend(), "self");
+}
+
+TEST_F(Backends, RanksOnTwoHostsNeedASecret) {
+  GroupSpec group = group_on({"a", "a", "b"});
+  group.secret.reset();
+
+  const std::string text = error_text(ErrorCode::unsupported, [&] { create("auto", group); });
+
   EXPECT_THAT(text, AllOf(HasSubstr("rank 0 is on host a and rank 2 on host b"),
-                          HasSubstr("need the tcp back end, which this build lacks")));
+                          HasSubstr("tcp: it needs the job's secret")));
+}
+
+TEST_F(Backends, TcpServesOneRankToo) {
+  EXPECT_EQ(create("tcp", group_on({"a"}))->backend(), "tcp");
 }
 
 TEST_F(Backends, SelfRefusesManyRanks) {
@@ -71,7 +90,7 @@ TEST_F(Backends, SelfRefusesManyRanks) {
 
 TEST_F(Backends, AnUnknownNameIsAnsweredWithThoseThereAre) {
   EXPECT_THAT(error_text(ErrorCode::unsupported, [&] { create("nccl", group_on({"a"})); }),
-              AllOf(HasSubstr("\"nccl\""), HasSubstr("auto, self, shm")));
+              AllOf(HasSubstr("\"nccl\""), HasSubstr("auto, self, shm, hierarchical, tcp")));
 }
 
 TEST_F(Backends, AGroupMustMakeSense) {
@@ -89,6 +108,7 @@ TEST_F(Backends, AGroupMustMakeSense) {
 // The average of one rank is its input, everywhere and bit by bit.
 TEST_F(Backends, TheAverageOfOneRankWritesTheWholeOutput) {
   for (const std::string_view backend : backend_names()) {
+    if (backend == "hierarchical") continue;  // it needs two hosts
     const auto group = create(backend, group_on({"a"}));
     for (std::int64_t count = 1; count <= 4096; ++count) {
       const auto n = static_cast<std::size_t>(count);

@@ -6,7 +6,9 @@
 
 #include "collectives/backends.hpp"
 #include "collectives/shm/shm_communicator.hpp"
+#include "collectives/transport/transport_communicator.hpp"
 #include "tests/collectives/rank_threads.hpp"
+#include "tests/support/local_fabric.hpp"
 #include "tests/support/memory_store.hpp"
 
 namespace muster::collectives {
@@ -22,6 +24,7 @@ Deadline soon() {
 BackendUnderTest by_name(const std::string& name) {
   const auto make_group = [name](int ranks, int cores_per_rank) -> MakeRank {
     auto store = std::make_shared<MemoryStore>();
+    const Secret secret = Secret::random();
     return [=](int rank, kernels::Device& device) {
       GroupSpec group;
       group.name = "test";
@@ -30,10 +33,14 @@ BackendUnderTest by_name(const std::string& name) {
       group.hosts.assign(static_cast<std::size_t>(ranks), "here");
       group.cores_per_rank = cores_per_rank;
       group.symmetric_limit = kSegment;
+      group.secret = secret;
       return create_communicator(name, group, *store, device, soon());
     };
   };
-  return {.name = name, .make_group = make_group, .most_ranks = name == "self" ? 1 : 4};
+  return {.name = name,
+          .make_group = make_group,
+          .most_ranks = name == "self" ? 1 : 8,
+          .has_symmetric_memory = name == "shm"};
 }
 
 // Shared memory where all ranks use one mapping: the thread sanitizer sees only conflicts at one
@@ -62,13 +69,32 @@ BackendUnderTest shm_in_one_mapping() {
   return {.name = "shm_in_one_mapping",
           .make_group = make_group,
           .most_ranks = 3,
-          .largest_count = 100003};
+          .largest_count = 100003,
+          .has_symmetric_memory = true};
+}
+
+// All collectives over messages, between threads.
+BackendUnderTest fabric_in_memory() {
+  const auto make_group = [](int ranks, int cores_per_rank) -> MakeRank {
+    const auto network =
+        std::make_shared<LocalNetwork>("test", ranks, LocalLink{.kept_messages = 64});
+    return [=](int rank, kernels::Device& device) -> std::unique_ptr<Communicator> {
+      GroupSpec group;
+      group.name = "test";
+      group.rank = rank;
+      group.size = ranks;
+      group.cores_per_rank = cores_per_rank;
+      return std::make_unique<TransportCommunicator>(group, network->open(rank), device);
+    };
+  };
+  return {.name = "fabric", .make_group = make_group, .largest_count = 100003};
 }
 
 }  // namespace
 
 std::vector<BackendUnderTest> all_backends() {
-  return {by_name("self"), by_name("shm"), shm_in_one_mapping()};
+  return {by_name("self"), by_name("shm"), by_name("tcp"), shm_in_one_mapping(),
+          fabric_in_memory()};
 }
 
 std::vector<BackendUnderTest> backends_of_many() {
@@ -77,6 +103,12 @@ std::vector<BackendUnderTest> backends_of_many() {
     if (backend.most_ranks > 1) many.push_back(std::move(backend));
   }
   return many;
+}
+
+std::vector<BackendUnderTest> backends_with_symmetric_memory() {
+  std::vector<BackendUnderTest> sharing = backends_of_many();
+  std::erase_if(sharing, [](const auto& backend) { return !backend.has_symmetric_memory; });
+  return sharing;
 }
 
 }  // namespace muster::collectives

@@ -1,57 +1,19 @@
 #include "collectives/communicator.hpp"
 
 #include <cmath>
-#include <functional>
 #include <limits>
-#include <string>
-#include <vector>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "tests/support/error_text.hpp"
+#include "tests/collectives/counting_communicator.hpp"
 
-/// What is checked before any back end sees a call, on a back end that only counts calls.
+/// What is checked before any back end sees a call.
 namespace muster::collectives {
 namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
-
-class CountingCommunicator final : public Communicator {
- public:
-  explicit CountingCommunicator(int size) : Communicator("counted", 1, size) {}
-
-  std::string_view backend() const noexcept override { return "counting"; }
-  MemorySource& memory() noexcept override { return *memory_; }
-  void abort(std::string_view /*reason*/) noexcept override {}
-  void heartbeat() noexcept override {}
-
-  std::vector<Call> calls;
-
- private:
-  Pending do_call(const Call& call) override {
-    calls.push_back(call);
-    return {};
-  }
-
-  MemorySource* memory_ = nullptr;
-};
-
-class CommunicatorChecks : public testing::Test {
- protected:
-  TensorView data(std::int64_t begin, std::int64_t count) {
-    return vector_view(numbers_.data() + begin, count);
-  }
-  std::string refusal(const std::function<void()>& call) {
-    std::string text = error_text(ErrorCode::invalid_argument, call);
-    EXPECT_TRUE(group_.calls.empty());
-    return text;
-  }
-
-  std::vector<float> numbers_ = std::vector<float>(64);
-  CountingCommunicator group_{4};
-};
 
 TEST_F(CommunicatorChecks, CountsMustMatch) {
   EXPECT_THAT(refusal([&] { group_.all_reduce(data(0, 8), data(8, 9), ReduceOp::sum).wait(); }),

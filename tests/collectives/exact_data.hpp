@@ -41,7 +41,7 @@ inline void write_element(std::byte* at, Dtype dtype, double value) {
     case Dtype::bf16: return write(Bfloat16(static_cast<float>(value)));
     case Dtype::i64: return write(static_cast<std::int64_t>(value));
     case Dtype::i32: return write(static_cast<std::int32_t>(value));
-    case Dtype::i8: return write(static_cast<std::int8_t>(value));
+    case Dtype::i8: return write(static_cast<std::int8_t>(static_cast<std::int64_t>(value)));
     case Dtype::u8: return write(static_cast<std::uint8_t>(value));
   }
 }

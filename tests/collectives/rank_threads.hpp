@@ -23,14 +23,24 @@ struct BackendUnderTest {
   std::string name;
   /// What the ranks of one new group share.
   std::function<MakeRank(int ranks, int cores_per_rank)> make_group;
-  int most_ranks = 4;  // that the suite tries
+  int most_ranks = 8;  // that the suite tries
   /// Where every rank's memory is checked by a sanitizer's rules, less of it will do.
   std::int64_t largest_count = (1 << 20) + 3;
+  bool has_symmetric_memory = false;
+  /// Where ranks are processes that all run the suite: makes this process's communicator of the
+  /// group, unless it is not one of those ranks, and runs the body as it.
+  std::function<void(int ranks, int cores_per_rank, const std::function<void(Communicator&)>&)>
+      run_here = {};
+
+  /// For tests whose ranks meet in memory of the test's own.
+  bool has_threads() const { return run_here == nullptr; }
 };
 
 std::vector<BackendUnderTest> all_backends();
 /// Those that serve more than one rank.
 std::vector<BackendUnderTest> backends_of_many();
+/// Those of more than one rank whose memory() peers reach.
+std::vector<BackendUnderTest> backends_with_symmetric_memory();
 
 /// Runs `body` as every rank of a group, each in a thread with its own communicator and device. An
 /// exception that leaves it is a failure of the test.
@@ -40,6 +50,7 @@ struct RankThreads {
   int cores_per_rank = 0;
 
   void run(const std::function<void(Communicator&)>& body) const {
+    if (!backend.has_threads()) return backend.run_here(ranks, cores_per_rank, body);
     const MakeRank make = backend.make_group(ranks, cores_per_rank);
     std::vector<std::jthread> threads;
     threads.reserve(static_cast<std::size_t>(ranks));

@@ -34,6 +34,30 @@ TEST(Options, ReadATrainCommand) {
   EXPECT_EQ(train.grace_s, 2.5);
 }
 
+TEST(Options, ReadAStallWarning) {
+  EXPECT_EQ(parse<TrainCommand>({"train", "job.toml"}).stall_warning_s, 30.0);
+  EXPECT_EQ(parse<TrainCommand>({"train", "job.toml", "--stall-warning", "1.5"}).stall_warning_s,
+            1.5);
+  EXPECT_THAT(refusal({"train", "job.toml", "--stall-warning", "0"}),
+              HasSubstr("--stall-warning \"0\": allowed is 0.1 to 86400"));
+}
+
+TEST(Options, ReadAStatusCommand) {
+  EXPECT_EQ(parse<StatusCommand>({"status"}).job, "");
+  EXPECT_EQ(parse<StatusCommand>({"status", "3f2a90c1"}).job, "3f2a90c1");
+}
+
+TEST(Options, ReadADumpCommand) {
+  const auto dump = parse<DumpCommand>({"dump", "3f2a90c1", "--entries", "7", "--json"});
+
+  EXPECT_EQ(dump.job, "3f2a90c1");
+  EXPECT_EQ(dump.entries, 7);
+  EXPECT_TRUE(dump.is_json);
+  EXPECT_EQ(parse<DumpCommand>({"dump", "1"}).entries, 50);
+  EXPECT_THAT(refusal({"dump", "1", "--entries", "4097"}),
+              HasSubstr("--entries \"4097\": allowed is 1 to 4096"));
+}
+
 TEST(Options, LeaveTheNumberOfRanksOpen) {
   EXPECT_FALSE(parse<TrainCommand>({"train", "job.toml"}).ranks.has_value());
   EXPECT_EQ(parse<PlanCommand>({"plan", "job.toml"}).ranks, 1);

@@ -15,15 +15,16 @@ const RankIdentity kIdentity = {.rank = 1,
                                 .job_id = "abc",
                                 .store = {"127.0.0.1", 4242},
                                 .ticket_fd = 7,
-                                .control_fd = 9};
+                                .control_fd = 9,
+                                .trace_fd = 11};
 
 TEST(RankEnvironment, SaysWhoTheRankIs) {
   const auto environment = rank_environment({}, kIdentity);
 
   for (const char* expected :
        {"MUSTER_RANK=1", "MUSTER_WORLD_SIZE=4", "MUSTER_JOB_ID=abc", "MUSTER_TICKET_FD=7",
-        "MUSTER_CONTROL_FD=9", "RANK=1", "WORLD_SIZE=4", "LOCAL_RANK=1", "LOCAL_WORLD_SIZE=4",
-        "MASTER_ADDR=127.0.0.1", "MASTER_PORT=4242"}) {
+        "MUSTER_CONTROL_FD=9", "MUSTER_TRACE_FD=11", "RANK=1", "WORLD_SIZE=4", "LOCAL_RANK=1",
+        "LOCAL_WORLD_SIZE=4", "MASTER_ADDR=127.0.0.1", "MASTER_PORT=4242"}) {
     EXPECT_THAT(environment, Contains(expected));
   }
 }

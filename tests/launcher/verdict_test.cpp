@@ -44,6 +44,15 @@ Verdict judge_ends(const std::vector<RankEnd>& ends, Interruption interruption =
   return judge(ends, interruption);
 }
 
+TEST(Verdict, NamesTheLastOperationOfARankThatASignalEnded) {
+  RankEnd end = by_signal(1, SIGKILL, 500);
+  end.last_operation = "barrier (group world, lane 0, seq 4) has run for 3.1 s";
+
+  EXPECT_THAT(judge_ends({good(0), end}).lines,
+              ElementsAre("rank 1 (pid 101) was killed by SIGKILL; its last operation: barrier "
+                          "(group world, lane 0, seq 4) has run for 3.1 s"));
+}
+
 TEST(Verdict, IsZeroWhenAllHaveFinished) {
   const Verdict verdict = judge_ends({good(0), good(1)});
 
@@ -147,6 +156,16 @@ TEST(Verdict, Is75WhenAllStopped) {
   const Verdict verdict = judge_ends({with_code(0, 75, 1), with_code(1, 75, 2)}, {SIGINT, false});
 
   EXPECT_EQ(verdict.exit_code, 75);
+  EXPECT_THAT(verdict.lines, ElementsAre("stopped on request; the same command resumes it"));
+}
+
+TEST(Verdict, PromisesNothingToResumeFromWhereNothingIsSaved) {
+  const Interruption stopped{.signal = SIGINT, .is_resumable = false};
+  const Interruption killed{.signal = SIGINT, .is_killed = true, .is_resumable = false};
+
+  EXPECT_THAT(judge_ends({with_code(0, 75, 1)}, stopped).lines, ElementsAre("stopped on request"));
+  EXPECT_THAT(judge_ends({good(0)}, killed).lines,
+              ElementsAre("the ranks were ended before they had stopped"));
 }
 
 TEST(Verdict, IsAFailureWhenOnlySomeStopped) {

@@ -1,12 +1,14 @@
 // A rank for tests of the launcher: joins the world as muster-rank does, takes steps that do
 // nothing, and misbehaves as the job's name says: words "RANK:ACTION" or "RANK:ACTION=VALUE".
 
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
 #include <map>
+#include <memory>
 #include <sstream>
 #include <string>
 #include <thread>
@@ -17,8 +19,11 @@
 #include <sched.h>
 #include <unistd.h>
 
+#include "collectives/backends.hpp"
 #include "collectives/bootstrap/build_id.hpp"
+#include "collectives/trace/recorder.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/devices.hpp"
 #include "launcher/options.hpp"
 #include "launcher/rank_session.hpp"
 #include "runtime/config/job.hpp"
@@ -98,15 +103,52 @@ void misbehave(const std::string& plan, int rank) {
   }
 }
 
-int take_steps(RankSession& session, const runtime::JobConfig& config, runtime::Reporter& reporter,
-               int rank) {
-  for (std::int64_t step = 1; step <= config.training.steps; ++step) {
+/// What happens in a step: nothing, or with the word "together" in the job's name an all_reduce
+/// among all ranks.
+class Step {
+ public:
+  Step(const std::string& plan, runtime::World& world) : rank_(world.rank) {
+    if (plan.find("together") == std::string::npos) return;
+    collectives::GroupSpec spec{.name = "data", .rank = world.rank, .size = world.size};
+    for (const runtime::Member& member : world.members) spec.hosts.push_back(member.host_id);
+    device_ = kernels::open_device("cpu", kernels::DeviceOptions());
+    group_ = collectives::create_communicator("shm", spec, *world.store, *device_,
+                                              Deadline::after_seconds(20.0));
+  }
+
+  int rank() const { return rank_; }
+
+  /// Returns whether to stop: a group stops together.
+  bool take(std::int64_t number, bool is_stop_asked) {
     std::this_thread::sleep_for(10ms);
-    if (rank == 0) {
+    if (group_ == nullptr) return is_stop_asked;
+    collectives::trace::Recorder::current()->set_step(number);
+    const collectives::trace::PhaseScope phase("step");
+    values_[0] = is_stop_asked ? 1.0F : 0.0F;
+    const TensorView view = vector_view(values_.data(), std::ssize(values_));
+    group_
+        ->all_reduce(view, view, collectives::ReduceOp::sum,
+                     {.label = "gradients", .timeout_s = 60.0})
+        .wait();
+    return values_[0] > 0.0F;
+  }
+
+ private:
+  int rank_;
+  std::array<float, 4> values_{};
+  std::unique_ptr<kernels::Device> device_;
+  std::unique_ptr<collectives::Communicator> group_;
+};
+
+int take_steps(RankSession& session, const runtime::JobConfig& config, runtime::Reporter& reporter,
+               Step& work) {
+  for (std::int64_t step = 1; step <= config.training.steps; ++step) {
+    const bool is_stopped = work.take(step, session.stop().is_asked());
+    if (work.rank() == 0) {
       reporter.progress({.step = step, .steps = config.training.steps, .loss = 1.0});
     }
-    if (session.stop().is_asked()) {
-      if (rank == 0) reporter.lines("stopped and saved");
+    if (is_stopped) {
+      if (work.rank() == 0) reporter.lines("stopped and saved");
       return runtime::kExitStopped;
     }
   }
@@ -122,8 +164,9 @@ int train(RankSession& session, const TrainCommand& command) {
   world.store->barrier("together", world.size, Deadline::after_seconds(20.0));
   const auto reporter = session.reporter(config.logging.interval);
   if (world.rank == 0) reporter->lines("report of rank 0");
+  Step work(config.job.name, world);
   misbehave(config.job.name, world.rank);
-  const int code = take_steps(session, config, *reporter, world.rank);
+  const int code = take_steps(session, config, *reporter, work);
   runtime::leave_world(world, 20.0);
   return code;
 }

@@ -23,7 +23,7 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-constexpr std::size_t kBytes = kHeapOffset + kMiB;
+constexpr std::size_t kBytes = heap_begin(2) + kMiB;
 
 Deadline soon() {
   return Deadline::after_seconds(20.0);
@@ -77,7 +77,7 @@ TEST(Handshake, GivesEachRankTheFileOfTheOther) {
 
 // What a rank says first, as it travels.
 struct Hello {
-  std::uint64_t layout = sizeof(ControlBlock) << 32 | kHeapOffset;
+  std::uint64_t layout = sizeof(ControlBlock) << 32 | heap_begin(2);
   std::uint64_t bytes = kBytes;
   std::int64_t rank = 1;
   std::array<std::byte, 32> token{};

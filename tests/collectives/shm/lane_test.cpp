@@ -18,7 +18,7 @@
 namespace muster::collectives::shm {
 namespace {
 
-constexpr std::size_t kSegment = kHeapOffset + kMiB;
+constexpr std::size_t kSegment = heap_begin(2) + kMiB;
 constexpr int kRanks = 2;
 constexpr std::int64_t kCount = 400000;  // f32: more than two chunks of 512 KiB
 

@@ -30,9 +30,9 @@ TEST(Segments, ShowAllMappingsOfAFileTheSameBytes) {
   segments.map(0, file);
   segments.map(1, file);
 
-  segments.base(0)[kHeapOffset] = std::byte{42};
+  segments.base(0)[heap_begin(2)] = std::byte{42};
 
-  EXPECT_EQ(segments.base(1)[kHeapOffset], std::byte{42});
+  EXPECT_EQ(segments.base(1)[heap_begin(2)], std::byte{42});
 }
 
 TEST(Segments, RefuseAFileThatIsTooShort) {
@@ -67,6 +67,10 @@ TEST(Segments, AreSmallerWhereAddressSpaceIsLimited) {
 
 TEST(Segments, SayWhatToDoWhereThereIsNoAddressSpace) {
   EXPECT_THAT(reserve_with_room_for(std::size_t{200} << 20), HasSubstr("ulimit -v"));
+}
+
+TEST(Segments, TheLargestGroupHasRoomForItsRingsAndAHeap) {
+  EXPECT_GT(Segments::reserve(1024, std::size_t{1} << 40).bytes(), heap_begin(1024));
 }
 
 }  // namespace

@@ -119,7 +119,8 @@ TEST_P(SymmetricMemory, AnImpossibleSizeIsRefusedEverywhereAndChangesNothing) {
   });
 }
 
-INSTANTIATE_TEST_SUITE_P(Backends, SymmetricMemory, testing::ValuesIn(backends_of_many()),
+INSTANTIATE_TEST_SUITE_P(Backends, SymmetricMemory,
+                         testing::ValuesIn(backends_with_symmetric_memory()),
                          [](const auto& test) { return test.param.name; });
 
 }  // namespace

@@ -11,6 +11,7 @@
 #include "collectives/bootstrap/messenger.hpp"
 #include "collectives/bootstrap/tcp_store_server.hpp"
 #include "collectives/bootstrap/ticket.hpp"
+#include "collectives/mpi/mpi_session.hpp"
 #include "runtime/world/host.hpp"
 #include "tests/support/error_text.hpp"
 #include "tests/support/temp_dir.hpp"
@@ -239,7 +240,7 @@ TEST(JoiningAlone, NeedsNothing) {
 
 TEST(JoiningUnderMpi, RefusesAPlugInOfAnotherBuild) {
   const auto folder = std::filesystem::read_symlink("/proc/self/exe").parent_path();
-  if (!std::filesystem::exists(folder.parent_path() / "lib" / collectives::kMpiPlugin)) {
+  if (!std::filesystem::exists(folder.parent_path() / "lib" / collectives::mpi::kPlugin)) {
     GTEST_SKIP() << "built without MPI";
   }
   Identity identity;

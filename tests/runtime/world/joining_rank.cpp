@@ -3,6 +3,7 @@
 //   joining_rank               meets the others at a barrier and leaves
 //   joining_rank exit CODE     rank 1 returns CODE while the others wait
 //   joining_rank kill          rank 1 kills itself while the others wait
+//   joining_rank keep …        the same with MPI kept open
 
 #include <csignal>
 #include <cstdio>
@@ -23,13 +24,16 @@ namespace {
 
 constexpr double kPatienceS = 30.0;
 
-int run(const std::vector<std::string>& arguments) {
+int run(std::vector<std::string> arguments) {
+  const bool keep_mpi = !arguments.empty() && arguments[0] == "keep";
+  if (keep_mpi) arguments.erase(arguments.begin());
   const Identity identity = read_identity(Environment::current());
-  World world =
-      join_world(identity, {.build_id = collectives::build_id(), .timeout_s = kPatienceS});
-  const std::string line =
-      fmt::format("rank {} of {}, local {} of {}, told by {}\n", world.rank, world.size,
-                  world.local_rank, world.local_size, world.origin);
+  World world = join_world(
+      identity,
+      {.build_id = collectives::build_id(), .timeout_s = kPatienceS, .keep_mpi = keep_mpi});
+  const std::string line = fmt::format("rank {} of {}, local {} of {}, told by {}{}\n", world.rank,
+                                       world.size, world.local_rank, world.local_size, world.origin,
+                                       world.mpi != nullptr ? ", MPI is open" : "");
   std::fputs(line.c_str(), stdout);
   std::fflush(stdout);
   world.store->barrier("joined", world.size, Deadline::after_seconds(kPatienceS));

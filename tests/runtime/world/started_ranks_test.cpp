@@ -78,6 +78,24 @@ TEST_F(UnderMpirun, ARanksSignalComesBack) {
   EXPECT_EQ(ended.code, 137) << ended.output;
 }
 
+TEST_F(UnderMpirun, MpiIsLeftAtOnceUnlessItIsToBeKept) {
+  const Ended left = mpirun(joining_rank());
+  const Ended kept = mpirun(joining_rank() + " keep");
+
+  EXPECT_EQ(left.code, 0) << left.output;
+  EXPECT_EQ(left.output.find("MPI is open"), std::string::npos) << left.output;
+  EXPECT_EQ(kept.code, 0) << kept.output;
+  EXPECT_NE(kept.output.find("MPI is open"), std::string::npos) << kept.output;
+}
+
+TEST_F(UnderMpirun, ExitCodesComeBackWhereMpiIsKeptToo) {
+  const Ended exited = mpirun(joining_rank() + " keep exit 3");
+  const Ended killed = mpirun(joining_rank() + " keep kill");
+
+  EXPECT_EQ(exited.code, 3) << exited.output;
+  EXPECT_EQ(killed.code, 137) << killed.output;
+}
+
 TEST_F(UnderMpirun, SlurmsVariablesOfTheDaemonAreNotBelieved) {
   const Ended ended =
       mpirun(joining_rank(), "SLURM_PROCID=0 SLURM_LOCALID=0 SLURM_STEP_NUM_TASKS=3");

@@ -1,0 +1,159 @@
+#include "collectives/algorithms/pairwise_reduction.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "kernels/ops/reduce.hpp"
+
+namespace muster::collectives::algorithms {
+namespace {
+
+constexpr Transport::Ticket kNoTicket = std::numeric_limits<Transport::Ticket>::max();
+constexpr std::int64_t kSlots = 2;  // pieces on the way at once
+// Large groups take smaller pieces, so that those of all ranks together stay in the cache.
+constexpr std::size_t kMaxSlotBytes = 4 << 20;
+constexpr std::size_t kMinPieceBytes = 64 << 10;
+
+std::size_t index(std::int64_t number) {
+  return static_cast<std::size_t>(number);
+}
+
+// Elements of one piece.
+std::int64_t piece_length(const Lane& lane, Dtype dtype) {
+  const std::size_t peers = index(std::max(1, lane.size() - 1));
+  const std::size_t fair = std::max(kMinPieceBytes, kMaxSlotBytes / peers);
+  const std::size_t bytes = std::min(lane.piece_bytes, fair);
+  return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes / size_of(dtype)));
+}
+
+/// One reduction on its way.
+class Run {
+ public:
+  Run(Lane& lane, const PairwiseReduction& what)
+      : lane_(lane), what_(what), width_(size_of(what.in.dtype)) {
+    std::int64_t longest = 0;
+    for (const Share& share : what.shares) longest = std::max(longest, share.count);
+    length_ = std::min(piece_length(lane, what.in.dtype), std::max<std::int64_t>(1, longest));
+    pieces_ = (longest + length_ - 1) / length_;
+    part_bytes_ = aligned(index(length_) * width_);
+    memory_ = lane.scratch.reserve(index(kSlots * lane.size()) * part_bytes_);
+    tickets_ = lane.scratch.tickets(index(kSlots * 2 * lane.size() * 2));
+    std::fill(tickets_.begin(), tickets_.end(), kNoTicket);
+  }
+
+  void run() {
+    for (std::int64_t piece = 0; piece <= pieces_; ++piece) {
+      if (piece < pieces_) post_contributions(piece);
+      if (piece > 0) {
+        reduce(piece - 1);
+        post_results(piece - 1);
+      }
+    }
+    lane_.transport.wait_all();
+  }
+
+ private:
+  Share share_of(int rank) const { return what_.shares[index(rank)]; }
+  Share piece_at(int rank, std::int64_t piece) const {
+    return piece_of(share_of(rank), length_, piece);
+  }
+  // Where what `rank` has for this rank's piece comes in. The part of this rank itself holds a
+  // result for which there is no room in out.
+  TensorView part(int rank, std::int64_t piece, std::int64_t count) const {
+    const std::int64_t number = piece % kSlots * lane_.size() + rank;
+    return {memory_.data() + index(number) * part_bytes_, what_.in.dtype, 1, count};
+  }
+  bool has_out() const { return what_.results != Results::to_root || lane_.rank() == what_.root; }
+  TensorView result(std::int64_t piece) const {
+    const Share mine = piece_at(lane_.rank(), piece);
+    return has_out() ? view_of(what_.out, mine, what_.out_begin)
+                     : part(lane_.rank(), piece, mine.count);
+  }
+  // Of both directions of each step; contributions and results apart.
+  enum class Kind { contribution, result };
+  struct Step {
+    Transport::Ticket& received;
+    Transport::Ticket& sent;
+  };
+  std::span<Transport::Ticket> tickets_of(Kind kind, std::int64_t piece) const {
+    const std::size_t n = 2 * index(lane_.size());
+    return tickets_.subspan((index(piece % kSlots) * 2 + static_cast<std::size_t>(kind)) * n, n);
+  }
+  Step step_of(Kind kind, std::int64_t piece, int k) const {
+    const std::span<Transport::Ticket> tickets = tickets_of(kind, piece);
+    return {tickets[2 * index(k)], tickets[2 * index(k) + 1]};
+  }
+  void wait_for(Kind kind, std::int64_t piece) {
+    for (Transport::Ticket& ticket : tickets_of(kind, piece)) {
+      if (ticket != kNoTicket) lane_.transport.wait(std::exchange(ticket, kNoTicket));
+    }
+  }
+
+  void post_contributions(std::int64_t piece) {
+    const Share mine = piece_at(lane_.rank(), piece);
+    for (int k = 1; k < lane_.size(); ++k) {
+      const int to = lane_.rank_at(k);
+      const int from = lane_.rank_at(-k);
+      const Share theirs = piece_at(to, piece);
+      const Step step = step_of(Kind::contribution, piece, k);
+      if (mine.count > 0) {
+        step.received = lane_.transport.receive(from, bytes_of(part(from, piece, mine.count)));
+      }
+      if (theirs.count > 0) {
+        step.sent = lane_.transport.send(to, bytes_of(view_of(what_.in, theirs)));
+      }
+    }
+  }
+
+  // What was sent of `in` is waited for as well: out may be the same memory.
+  void reduce(std::int64_t piece) {
+    wait_for(Kind::contribution, piece);
+    wait_for(Kind::result, piece);  // of the piece that had this slot before
+    const Share mine = piece_at(lane_.rank(), piece);
+    if (mine.count == 0) return;
+    const std::span<ConstTensorView> sources = lane_.scratch.sources(lane_.size());
+    for (int rank = 0; rank < lane_.size(); ++rank) {
+      sources[index(rank)] = rank == lane_.rank() ? view_of(what_.in, mine)
+                                                  : ConstTensorView(part(rank, piece, mine.count));
+    }
+    const TensorView out = result(piece);
+    kernels::reduce(lane_.device, {.destinations = {&out, 1}, .sources = sources, .op = what_.op});
+  }
+
+  void post_results(std::int64_t piece) {
+    if (what_.results == Results::keep) return;
+    const bool is_for_all = what_.results == Results::to_all;
+    const Share mine = piece_at(lane_.rank(), piece);
+    for (int k = 1; k < lane_.size(); ++k) {
+      const int to = lane_.rank_at(k);
+      const int from = lane_.rank_at(-k);
+      const Share theirs = piece_at(from, piece);
+      const Step step = step_of(Kind::result, piece, k);
+      if (theirs.count > 0 && has_out()) {
+        step.received =
+            lane_.transport.receive(from, bytes_of(view_of(what_.out, theirs, what_.out_begin)));
+      }
+      if (mine.count > 0 && (is_for_all || to == what_.root)) {
+        step.sent = lane_.transport.send(to, bytes_of(result(piece)));
+      }
+    }
+  }
+
+  Lane& lane_;
+  const PairwiseReduction& what_;
+  std::size_t width_;
+  std::int64_t length_ = 1;
+  std::int64_t pieces_ = 0;
+  std::size_t part_bytes_ = 0;
+  std::span<std::byte> memory_;           // [kSlots][ranks] parts
+  std::span<Transport::Ticket> tickets_;  // [kSlots][kinds][ranks][2]
+};
+
+}  // namespace
+
+void run(Lane& lane, const PairwiseReduction& reduction) {
+  Run(lane, reduction).run();
+}
+
+}  // namespace muster::collectives::algorithms

@@ -1,0 +1,171 @@
+#include "collectives/select.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "collectives/algorithms/list.hpp"
+#include "kernels/base/error.hpp"
+
+namespace muster::collectives {
+namespace {
+
+using algorithms::Algorithm;
+using algorithms::all_algorithms;
+
+constexpr std::string_view kAuto = "auto";
+
+struct ProfileField {
+  std::string_view name;
+  double LinkProfile::*value;
+};
+constexpr std::array kProfileFields = {
+    ProfileField{"alpha_s", &LinkProfile::alpha_s},
+    ProfileField{"beta_s_per_byte", &LinkProfile::beta_s_per_byte},
+    ProfileField{"gamma_s_per_byte", &LinkProfile::gamma_s_per_byte},
+};
+
+// Splits off what stands before `separator`; nothing of `rest` is left after the last.
+std::string_view split_off(std::string_view& rest, char separator) {
+  const std::size_t end = rest.find(separator);
+  const std::string_view first = rest.substr(0, end);
+  rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
+  return first;
+}
+
+std::optional<CallKind> parse_kind(std::string_view text) {
+  for (const Algorithm& algorithm : all_algorithms()) {
+    if (to_string(algorithm.kind) == text) return algorithm.kind;
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string_view> names_for(std::optional<CallKind> kind) {
+  std::vector<std::string_view> names;
+  for (const Algorithm& algorithm : all_algorithms()) {
+    if (!kind || algorithm.kind == *kind) names.push_back(algorithm.name);
+  }
+  return names;
+}
+
+const Algorithm& find(CallKind kind, std::string_view name) {
+  for (const Algorithm& algorithm : all_algorithms()) {
+    if (algorithm.kind == kind && algorithm.name == name) return algorithm;
+  }
+  throw Error(ErrorCode::config,
+              fmt::format("{} has no algorithm \"{}\"; it has auto, {}", to_string(kind), name,
+                          fmt::join(names_for(kind), ", ")));
+}
+
+[[noreturn]] void refuse_kind(std::string_view text) {
+  std::string kinds;
+  CallKind last = CallKind::allocate;
+  for (const Algorithm& algorithm : all_algorithms()) {
+    if (algorithm.kind == last) continue;
+    last = algorithm.kind;
+    kinds += fmt::format("{}{}", kinds.empty() ? "" : ", ", to_string(last));
+  }
+  throw Error(ErrorCode::config,
+              fmt::format("there is no collective \"{}\" to choose an algorithm for; there are {}",
+                          text, kinds));
+}
+
+double parse_number(std::string_view name, std::string_view text) {
+  double value = 0.0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !(value >= 0.0)) {
+    throw Error(ErrorCode::config,
+                fmt::format("{} is \"{}\", which is no number of 0 or more", name, text));
+  }
+  return value;
+}
+
+}  // namespace
+
+void AlgorithmTable::use(std::string_view text) {
+  AlgorithmTable changed = *this;
+  while (!text.empty()) changed.use_entry(split_off(text, ';'));
+  *this = std::move(changed);
+}
+
+void AlgorithmTable::use_entry(std::string_view name) {
+  if (name.find('=') == std::string_view::npos) return use_for_all(name);
+  const std::string_view kind_name = split_off(name, '=');
+  const std::optional<CallKind> kind = parse_kind(kind_name);
+  if (!kind) refuse_kind(kind_name);
+  if (name == kAuto) {
+    named_.erase(*kind);
+  } else {
+    named_[*kind] = &find(*kind, name);
+  }
+}
+
+void AlgorithmTable::use_for_all(std::string_view name) {
+  if (name == kAuto) return named_.clear();
+  bool exists = false;
+  for (const Algorithm& algorithm : all_algorithms()) {
+    if (algorithm.name != name) continue;
+    named_[algorithm.kind] = &algorithm;
+    exists = true;
+  }
+  if (exists) return;
+  std::vector<std::string_view> names = names_for(std::nullopt);
+  std::sort(names.begin(), names.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
+  throw Error(ErrorCode::config,
+              fmt::format("no collective has an algorithm \"{}\"; there are auto, {}", name,
+                          fmt::join(names, ", ")));
+}
+
+const Algorithm& AlgorithmTable::choose(CallKind kind, std::size_t bytes, int size) const {
+  const auto named = named_.find(kind);
+  if (named != named_.end()) return *named->second;
+  const Algorithm* best = nullptr;
+  double least = std::numeric_limits<double>::infinity();
+  for (const Algorithm& algorithm : all_algorithms()) {
+    if (algorithm.kind != kind || !algorithm.keeps_rank_order) continue;
+    const double cost = algorithm.cost(profile_, static_cast<double>(bytes), size);
+    if (best != nullptr && !(cost < least)) continue;
+    best = &algorithm;
+    least = cost;
+  }
+  MUSTER_ASSERT(best != nullptr);
+  return *best;
+}
+
+std::string AlgorithmTable::to_text() const {
+  std::string text;
+  for (const ProfileField& field : kProfileFields) {
+    text += fmt::format("{}{}={}", text.empty() ? "" : ";", field.name, profile_.*field.value);
+  }
+  for (const auto& [kind, algorithm] : named_) {
+    text += fmt::format(";{}={}", to_string(kind), algorithm->name);
+  }
+  return text;
+}
+
+AlgorithmTable AlgorithmTable::parse(std::string_view text) {
+  LinkProfile profile;
+  for (const ProfileField& field : kProfileFields) {
+    std::string_view value = split_off(text, ';');
+    const std::string_view name = split_off(value, '=');
+    if (name != field.name) {
+      throw Error(
+          ErrorCode::config,
+          fmt::format("a table of algorithms has \"{}\" where {} is to stand", name, field.name));
+    }
+    profile.*field.value = parse_number(name, value);
+  }
+  AlgorithmTable table(profile);
+  table.use(text);
+  return table;
+}
+
+}  // namespace muster::collectives

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <string>
+
+#include "runtime/control/reporter.hpp"
+#include "runtime/world/world.hpp"
+
+namespace muster::runtime {
+
+/// What `muster probe` is asked for. Empty paths: nothing is written there.
+struct ProbeOptions {
+  std::string backend = "auto";      // between the ranks
+  std::string out = "cluster.toml";  // cluster_to_toml()
+  std::string html;                  // cluster_html()
+  std::string racks;                 // a file of lines "HOST RACK"
+  double timeout_s = 60.0;           // of any one meeting of the ranks
+};
+
+/// Measures the links between the ranks of the world, and small all_reduces of all of them; rank 0
+/// prints levels, matrix and findings and writes the files. Collective. Returns 0.
+///
+/// Errors: config when the file of racks is wrong or a path cannot be written, before anything is
+/// measured.
+int run_probe(World& world, const ProbeOptions& options, Reporter& reporter);
+
+}  // namespace muster::runtime
