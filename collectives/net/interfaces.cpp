@@ -136,14 +136,15 @@ std::vector<Interface> list_interfaces() {
   }
   const std::unique_ptr<ifaddrs, decltype(&::freeifaddrs)> all(first, &::freeifaddrs);
   std::vector<Interface> there;
+  std::vector<Interface> version_6;
   for (const ifaddrs* entry = all.get(); entry != nullptr; entry = entry->ifa_next) {
     if (entry->ifa_addr == nullptr || (entry->ifa_flags & IFF_UP) == 0) continue;
     std::string address = address_text(*entry->ifa_addr);
-    if (!address.empty()) there.push_back({entry->ifa_name, std::move(address)});
+    if (address.empty()) continue;
+    const bool is_version_6 = address.find(':') != std::string::npos;
+    (is_version_6 ? version_6 : there).push_back({entry->ifa_name, std::move(address)});
   }
-  std::stable_partition(there.begin(), there.end(), [](const Interface& interface) {
-    return interface.address.find(':') == std::string::npos;
-  });
+  there.insert(there.end(), version_6.begin(), version_6.end());
   return there;
 }
 
