@@ -55,7 +55,8 @@ function(muster_compile_options name)
                                            -fno-sanitize-recover=undefined)
     target_link_options(${name} PUBLIC -fsanitize=${MUSTER_SANITIZE})
     # What computes or moves much stays optimised; the rest compiles in half the time without.
-    if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(kernels|collectives)")
+    if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES
+       "^${PROJECT_SOURCE_DIR}/(kernels|collectives|tests/kernels)")
       target_compile_options(${name} PRIVATE -O0)
     endif()
   endif()

@@ -25,7 +25,11 @@ struct BackendUnderTest {
   std::function<MakeRank(int ranks, int cores_per_rank)> make_group;
   int most_ranks = 8;  // that the suite tries
   /// Where every rank's memory is checked by a sanitizer's rules, less of it will do.
+#ifdef __SANITIZE_ADDRESS__
+  std::int64_t largest_count = (1 << 18) + 3;
+#else
   std::int64_t largest_count = (1 << 20) + 3;
+#endif
   bool has_symmetric_memory = false;
   /// Where ranks are processes that all run the suite: makes this process's communicator of the
   /// group, unless it is not one of those ranks, and runs the body as it.
