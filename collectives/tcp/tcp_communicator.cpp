@@ -1,5 +1,6 @@
 #include "collectives/tcp/tcp_communicator.hpp"
 
+#include <cstdlib>
 #include <utility>
 
 #include "collectives/tcp/tcp_fabric.hpp"
@@ -10,7 +11,9 @@ namespace muster::collectives::tcp {
 std::unique_ptr<Communicator> create_tcp_communicator(const GroupSpec& group, Store& store,
                                                       kernels::Device& device, Deadline deadline) {
   auto fabric = std::make_unique<TcpFabric>(group, store, TcpOptions::from_environment(), deadline);
-  return std::make_unique<TransportCommunicator>(group, std::move(fabric), device);
+  AlgorithmTable algorithms;
+  if (const char* const chosen = std::getenv("MUSTER_ALGO")) algorithms.use(chosen);
+  return std::make_unique<TransportCommunicator>(group, std::move(fabric), device, algorithms);
 }
 
 }  // namespace muster::collectives::tcp
