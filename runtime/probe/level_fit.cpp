@@ -17,7 +17,7 @@ constexpr int kLeastLinks = 3;
 constexpr double kSteady = 1.5;      // median over fastest round trip
 constexpr double kMostSpread = 0.1;  // standard deviation over mean
 // Latencies that differ by less than about this differ by who was scheduled when.
-constexpr double kLatencyGrainS = 20e-6;
+constexpr double kLatencyGrainS = 100e-6;
 constexpr std::uint64_t kKey = 0x6c6576656c;
 
 std::vector<double> resample(const std::vector<double>& values, int number) {

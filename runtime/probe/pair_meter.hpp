@@ -21,7 +21,7 @@ struct PairTimes {
 /// Latency: half of the fastest of 16 round trips of 8 bytes, and half of their median. Bandwidth:
 /// chunks of 64 KiB, at most eight on their way, every fourth answered by 8 bytes; the receiver's
 /// clock runs from the sixth chunk, when whatever lets a burst pass (a token bucket, buffers on the
-/// way) is used up, to 4 MiB or 45 ms, whichever comes first. Two messages of 8 bytes must fit into
+/// way) is used up, to 4 MiB or 35 ms, whichever comes first. Two messages of 8 bytes must fit into
 /// what the communicator buffers. A stream shorter than 10 ms is repeated twice for the best of
 /// three. Both at once: exchanges of 256 KiB for about 20 ms.
 ///

@@ -123,7 +123,7 @@ class Run {
       const RankPlace& other = places_.of_rank[static_cast<std::size_t>(rank)];
       if (other.host == place.host) neighbours.push_back(rank);
     }
-    spec = collectives::subgroup(spec, fmt::format("probe.host{}", place.host), neighbours);
+    spec = collectives::subgroup(spec, fmt::format("probe.inside{}", place.host), neighbours);
     local_group_ = open(spec);
   }
 

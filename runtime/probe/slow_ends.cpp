@@ -29,8 +29,9 @@ class Judge {
   }
 
   // To be called after judge().
-  std::vector<Pair> suspects() {
+  std::vector<Pair> suspects(bool links_only) {
     std::vector<Pair> pairs = slow_pairs_;
+    if (links_only) return pairs;
     for (const auto& [pair, ratio] : ratio_) {
       const auto [a, b] = pair;
       const bool is_best_of_slow =
@@ -127,12 +128,13 @@ std::vector<Finding> find_slow(std::span<const PairCost> costs, std::span<const 
 }
 
 std::vector<std::vector<int>> recheck_rounds(std::span<const std::vector<PairCost>> kinds,
-                                             std::span<const int> rack_of_host, int most_rounds) {
+                                             std::span<const int> rack_of_host, int most_rounds,
+                                             bool links_only) {
   std::set<Pair> suspects;
   for (const std::vector<PairCost>& costs : kinds) {
     Judge judge(rack_of_host);
     judge.judge(costs);
-    for (const Pair& pair : judge.suspects()) suspects.insert(pair);
+    for (const Pair& pair : judge.suspects(links_only)) suspects.insert(pair);
   }
   std::vector<std::vector<int>> rounds;
   for (const auto& [a, b] : suspects) {

@@ -40,7 +40,8 @@ inline constexpr int kRecheckRounds = 3;
 /// every sample was disturbed looks slow by accident, and would be named if its minimum did not get
 /// this second chance. No round is returned when nothing looks slow.
 std::vector<std::vector<int>> recheck_rounds(std::span<const std::vector<PairCost>> kinds,
-                                             std::span<const int> rack_of_host, int most_rounds);
+                                             std::span<const int> rack_of_host, int most_rounds,
+                                             bool links_only = false);
 
 /// The 20th percentile, by the next lower value; 0 of nothing.
 double low_quantile(std::vector<double> values);

@@ -49,7 +49,7 @@ class Survey {
       const std::vector<int> racks = racks_of(cluster_);
       for (int pass = 0; pass < kRecheckPasses; ++pass) {
         const std::array kinds = {bandwidth_costs(cluster_), latency_costs(cluster_)};
-        for (const auto& partners : recheck_rounds(kinds, racks, kRecheckRounds)) {
+        for (const auto& partners : recheck_rounds(kinds, racks, kRecheckRounds, pass > 0)) {
           measure_round(meter, partners);
         }
       }

@@ -44,7 +44,7 @@ class Simulation {
     for (int pass = 0; pass < runtime::kRecheckPasses; ++pass) {
       const std::vector<std::vector<PairCost>> kinds = {costs};
       for (const auto& round :
-           runtime::recheck_rounds(kinds, rack_of_host, runtime::kRecheckRounds)) {
+           runtime::recheck_rounds(kinds, rack_of_host, runtime::kRecheckRounds, pass > 0)) {
         measure(round, costs);
       }
     }

@@ -73,7 +73,7 @@ TEST(FindSlowInCluster, NamesAHostThatIsSlowOneWay) {
 
 TEST(FindSlowInCluster, NamesLatencyAndSharedMemory) {
   Cluster cluster = four_hosts();
-  cluster.pairs[0].latency_s = 300e-6;
+  cluster.pairs[0].latency_s = 1200e-6;
   cluster.hosts[3].bytes_per_s = 2e9;
 
   const std::vector<Finding> findings = find_slow(cluster);
@@ -81,7 +81,7 @@ TEST(FindSlowInCluster, NamesLatencyAndSharedMemory) {
   ASSERT_EQ(findings.size(), 2U);
   EXPECT_EQ(findings[0].quantity, "latency");
   EXPECT_EQ(findings[0].kind, FindingKind::slow_link);
-  EXPECT_DOUBLE_EQ(findings[0].value, 300e-6);
+  EXPECT_DOUBLE_EQ(findings[0].value, 1200e-6);
   EXPECT_EQ(findings[1].quantity, "shared memory");
   EXPECT_EQ(findings[1].a, 3);
 }
