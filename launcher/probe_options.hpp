@@ -5,7 +5,7 @@
 
 #include "runtime/probe/run_probe.hpp"
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): the library's own
 class App;
 }
 

@@ -208,7 +208,7 @@ std::vector<std::string> StallWatch::stack_lines(const Seen& culprit) const {
   const trace::StackView stack = culprit.rank.record->stack();
   if (stack.stamp == asked_->stamp_before) return {"it has not answered with its stack"};
   std::vector<std::string> lines = trace::symbolise(culprit.rank.pid, stack.frames);
-  for (std::string& line : lines) line = "at " + line;
+  for (std::string& line : lines) line.insert(0, "at ");
   return lines;
 }
 

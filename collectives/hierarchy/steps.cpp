@@ -11,7 +11,7 @@
 namespace muster::collectives {
 namespace {
 
-constexpr std::size_t kSmallBytes = 64 * 1024;
+constexpr std::size_t kSmallBytes = std::size_t{64} * 1024;
 
 // An average is a sum whose division comes last.
 ReduceOp first_op(ReduceOp op) {

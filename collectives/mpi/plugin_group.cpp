@@ -17,13 +17,13 @@ int tag_of(Message::Tag tag) noexcept {
 
 MPI_Request handle_of(const Request& request) noexcept {
   MPI_Request handle = MPI_REQUEST_NULL;
-  std::memcpy(&handle, &request.bits, sizeof(handle));
+  std::memcpy(&handle, &request.bits, sizeof(MPI_Request));
   return handle;
 }
 
 void keep(MPI_Request handle, Request& request) noexcept {
   request.bits = 0;
-  std::memcpy(&request.bits, &handle, sizeof(handle));
+  std::memcpy(&request.bits, &handle, sizeof(MPI_Request));
 }
 
 const void* in_of(const Operation& operation) noexcept {

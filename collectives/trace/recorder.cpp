@@ -21,7 +21,7 @@ CallFields fields_of(const RecordedCall& call) noexcept {
 
 }  // namespace
 
-std::atomic<Recorder*> Recorder::current_{nullptr};
+std::atomic<Recorder*> Recorder::installed{nullptr};
 
 std::uint64_t PeerName::key() const noexcept {
   std::uint32_t hash = 2166136261U;  // FNV-1a
@@ -32,7 +32,7 @@ std::uint64_t PeerName::key() const noexcept {
 
 void Recorder::open(const Fd& memory) {
   static Recorder recorder(memory);
-  current_.store(&recorder, std::memory_order_release);
+  installed.store(&recorder, std::memory_order_release);
 }
 
 Recorder::Recorder(const Fd& memory) : record_(memory, MappedRecord::Access::write) {

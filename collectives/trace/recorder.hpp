@@ -50,7 +50,7 @@ class Recorder {
   /// Opens this process's recorder on a fresh record. For the rest of the process: a later call
   /// changes nothing. Error(io) as MappedRecord.
   static void open(const Fd& memory);
-  static Recorder* current() noexcept { return current_.load(std::memory_order_acquire); }
+  static Recorder* current() noexcept { return installed.load(std::memory_order_acquire); }
 
   /// A recorder of its own, for tests; open() makes the process's.
   explicit Recorder(const Fd& memory);
@@ -92,7 +92,7 @@ class Recorder {
   void keep_phase() noexcept;
   void finish(std::uint64_t ticket, Outcome outcome, std::uint64_t ticks) noexcept;
 
-  static std::atomic<Recorder*> current_;
+  static std::atomic<Recorder*> installed;
 
   Clock clock_;
   MappedRecord record_;

@@ -23,7 +23,7 @@ std::string level_table(const Cluster& cluster) {
                                  "latency", "90 % interval", "bandwidth", "90 % interval");
   for (const LinkLevel& level : cluster.levels) {
     const auto interval = [](const std::string& low, const std::string& high) {
-      return low + " .. " + high;
+      return fmt::format("{} .. {}", low, high);
     };
     text +=
         fmt::format("{:<14} {:>6}  {:>10}  {:>21}  {:>10}  {:>23}{}\n", describe_level(level.name),

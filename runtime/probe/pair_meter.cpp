@@ -11,14 +11,14 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kPings = 16;
-constexpr std::int64_t kChunk = 64 * 1024;
+constexpr std::int64_t kChunk = std::int64_t{64} * 1024;
 constexpr int kGroup = 4;           // chunks that get one answer
 constexpr int kMostGroups = 16;     // 4 MiB
 constexpr int kBurstChunks = 6;     // not timed
 constexpr double kStreamS = 0.035;  // of timed chunks
 constexpr double kShortS = 0.01;
 constexpr int kRepeats = 3;
-constexpr std::int64_t kExchange = 256 * 1024;
+constexpr std::int64_t kExchange = std::int64_t{256} * 1024;
 constexpr double kExchangeS = 0.02;
 constexpr double kMostExchanges = 16.0;
 constexpr std::size_t kBytes = 2 * kExchange;

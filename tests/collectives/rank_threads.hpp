@@ -37,7 +37,9 @@ struct BackendUnderTest {
       run_here = {};
 
   /// For tests whose ranks meet in memory of the test's own.
-  bool has_threads() const { return run_here == nullptr; }
+  bool has_threads() const {
+    return run_here == nullptr;
+  }
 };
 
 std::vector<BackendUnderTest> all_backends();

@@ -71,6 +71,7 @@ class Stalled : public testing::Test {
   }
   std::vector<std::string> look() {
     std::vector<RecordedRank> ranks;
+    ranks.reserve(3);
     for (int rank = 0; rank < 3; ++rank) {
       ranks.push_back({rank, ranks_[rank].pid(), &ranks_[rank].record()});
     }

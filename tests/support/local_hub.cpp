@@ -24,7 +24,7 @@ LocalHub::LocalHub(std::string group_in, int size_in, LocalLink link_in)
       link(link_in),
       ranks(static_cast<std::size_t>(size_in)) {
   for (LocalRank& rank : ranks) rank.loses_next.resize(ranks.size());
-  for (Lane& lane : lanes) {
+  for (Lane& lane : lanes_) {
     lane.directions.resize(ranks.size() * ranks.size());
     lane.wires.resize(ranks.size());
     lane.begun.resize(ranks.size());
@@ -43,7 +43,7 @@ std::byte* LocalHub::take_room(std::size_t bytes) {
 }
 
 void LocalHub::wake_all() {
-  for (const Lane& lane : lanes) {
+  for (const Lane& lane : lanes_) {
     for (LocalWire* const wire : lane.wires) {
       if (wire != nullptr) wire->wake();
     }

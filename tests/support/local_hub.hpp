@@ -106,17 +106,17 @@ class LocalHub {
   LocalHub(std::string group_in, int size_in, LocalLink link_in);
 
   LocalDirection& direction(int lane, int from, int to) {
-    return lanes[static_cast<std::size_t>(lane)]
+    return lanes_[static_cast<std::size_t>(lane)]
         .directions[static_cast<std::size_t>(from) * ranks.size() + static_cast<std::size_t>(to)];
   }
   LocalWire* wire(int lane, int rank) const {
-    return lanes[static_cast<std::size_t>(lane)].wires[static_cast<std::size_t>(rank)];
+    return lanes_[static_cast<std::size_t>(lane)].wires[static_cast<std::size_t>(rank)];
   }
   void set_wire(int lane, int rank, LocalWire* wire) {
-    lanes[static_cast<std::size_t>(lane)].wires[static_cast<std::size_t>(rank)] = wire;
+    lanes_[static_cast<std::size_t>(lane)].wires[static_cast<std::size_t>(rank)] = wire;
   }
   std::optional<std::uint32_t>& begun(int lane, int rank) {
-    return lanes[static_cast<std::size_t>(lane)].begun[static_cast<std::size_t>(rank)];
+    return lanes_[static_cast<std::size_t>(lane)].begun[static_cast<std::size_t>(rank)];
   }
   void wake_all();
   /// Room to keep a message in; null if there is none.
@@ -138,7 +138,7 @@ class LocalHub {
     std::vector<LocalWire*> wires;                    // [rank]; null: not open
     std::vector<std::optional<std::uint32_t>> begun;  // [rank] the last call there
   };
-  std::array<Lane, Communicator::kMaxLanes> lanes;
+  std::array<Lane, Communicator::kMaxLanes> lanes_;
   std::vector<std::byte> room_;  // for kept messages
   std::vector<std::byte*> free_room_;
 };

@@ -34,6 +34,7 @@ class Simulation {
 
   SimulationOutcome run() {
     std::vector<int> rack_of_host;
+    rack_of_host.reserve(static_cast<std::size_t>(network_.hosts));
     for (int host = 0; host < network_.hosts; ++host) rack_of_host.push_back(rack(host));
     SimulationOutcome outcome{.planted_hosts = {slow_hosts_.begin(), slow_hosts_.end()}};
     for (const Racks& racks : slow_uplinks_) {

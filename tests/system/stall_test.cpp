@@ -46,7 +46,8 @@ TEST(Stall, OfABusyRankShowsItsStack) {
   const Outcome outcome = job.finish();
 
   EXPECT_THAT(outcome.err, ContainsRegex("muster:   at .*nanosleep"));
-  EXPECT_THAT(outcome.err, ContainsRegex("muster:   at .*RankSession::run\\(.*\\(muster_test_rank\\)\n"));
+  EXPECT_THAT(outcome.err,
+              ContainsRegex("muster:   at .*RankSession::run\\(.*\\(muster_test_rank\\)\n"));
 }
 
 TEST(Stall, IsNoMatterWhereNobodyWaitsForLong) {

@@ -21,7 +21,6 @@ namespace muster::collectives::trace {
 namespace {
 
 using testing::ElementsAre;
-using testing::HasSubstr;
 using testing::IsEmpty;
 using testing::SizeIs;
 

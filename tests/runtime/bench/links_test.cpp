@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <random>
 #include <set>
 #include <utility>
@@ -101,6 +102,7 @@ TEST(SlowEnds, OfFourRanksOneOfThemBad) {
 
 std::vector<Member> members(int n) {
   std::vector<Member> result;
+  result.reserve(static_cast<std::size_t>(n));
   for (int i = 0; i < n; ++i) result.push_back({.rank = i, .host = "host" + std::to_string(i)});
   return result;
 }
@@ -133,7 +135,10 @@ TEST(PairFindings, SayThatNothingIsWrong) {
 
 TEST(Fit, FindsTheLineOfExactPoints) {
   std::vector<TimedSize> points;
-  for (double bytes = 8; bytes < 1e8; bytes *= 4) points.push_back({bytes, 5e-6 + 1e-10 * bytes});
+  for (int i = 0; i < 12; ++i) {
+    const double bytes = std::ldexp(8.0, 2 * i);
+    points.push_back({bytes, 5e-6 + 1e-10 * bytes});
+  }
 
   const auto fit = fit_line(points);
 
@@ -149,7 +154,8 @@ TEST(Fit, CoversTheTruthWithItsInterval) {
     std::mt19937 random(seed);
     std::normal_distribution<double> noise(1.0, 0.05);
     std::vector<TimedSize> points;
-    for (double bytes = 8; bytes < 1e8; bytes *= 2) {
+    for (int i = 0; i < 24; ++i) {
+      const double bytes = std::ldexp(8.0, i);
       points.push_back({bytes, (5e-6 + 1e-10 * bytes) * noise(random)});
     }
     const auto fit = fit_line(points);

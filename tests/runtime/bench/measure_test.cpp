@@ -25,6 +25,7 @@ BenchRow as_ranks(int ranks, const std::function<BenchRow(collectives::Communica
   MemoryStore store;
   BenchRow result;
   std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {

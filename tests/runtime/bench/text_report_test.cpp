@@ -18,7 +18,6 @@ namespace {
 using testing::ContainsRegex;
 using testing::EndsWith;
 using testing::HasSubstr;
-using testing::Not;
 
 struct Cell {
   double value;

@@ -35,7 +35,8 @@ TEST_P(HfFolder, HasTheTensorsAndShapesItsConfigSays) {
   for (const float value : norm) EXPECT_NEAR(value, 1.0F, 0.5F);
 }
 
-INSTANTIATE_TEST_SUITE_P(All, HfFolder, testing::Values("tiny-llama", "tiny-gqa", "tiny-qwen2", "tiny-geglu"));
+INSTANTIATE_TEST_SUITE_P(All, HfFolder,
+                         testing::Values("tiny-llama", "tiny-gqa", "tiny-qwen2", "tiny-geglu"));
 
 TEST(HfFixtures, HaveTheScalingTheyWereMadeWith) {
   const ModelShape shape = read_hf_config(folder_of("tiny-gqa"));

@@ -178,7 +178,8 @@ TEST_P(Parity, KeepsTheDirectionOfGradientsInBf16) {
   record("smallest_bf16_cosine", smallest);
 }
 
-INSTANTIATE_TEST_SUITE_P(Models, Parity, testing::Values("tiny-llama", "tiny-qwen2", "tiny-gqa", "tiny-geglu"),
+INSTANTIATE_TEST_SUITE_P(Models, Parity,
+                         testing::Values("tiny-llama", "tiny-qwen2", "tiny-gqa", "tiny-geglu"),
                          [](const auto& test) {
                            std::string name = test.param;
                            std::replace(name.begin(), name.end(), '-', '_');
