@@ -27,10 +27,14 @@ double cross_entropy(const Expected& logits, const std::vector<std::int32_t>& ta
 }
 
 Expected cross_entropy_gradient(const Expected& logits, const std::vector<std::int32_t>& targets) {
+  std::vector<double> log_sums(static_cast<std::size_t>(logits.rows));
+  for (std::int64_t r = 0; r < logits.rows; ++r) {
+    log_sums[static_cast<std::size_t>(r)] = log_sum(logits, r);
+  }
   return make_expected(logits.rows, logits.cols, [&](std::int64_t r, std::int64_t c) {
-    const std::int32_t target = targets[static_cast<std::size_t>(r)];
-    if (target < 0) return 0.0;
-    return std::exp(logits.at(r, c) - log_sum(logits, r)) - (c == target ? 1.0 : 0.0);
+    const auto row = static_cast<std::size_t>(r);
+    if (targets[row] < 0) return 0.0;
+    return std::exp(logits.at(r, c) - log_sums[row]) - (c == targets[row] ? 1.0 : 0.0);
   });
 }
 
