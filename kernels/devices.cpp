@@ -40,6 +40,7 @@ std::unique_ptr<Device> open_device(std::string_view kind, const DeviceOptions& 
 
 std::vector<std::string_view> device_kinds() {
   std::vector<std::string_view> names;
+  names.reserve(kKinds.size());
   for (const Kind& known : kKinds) names.push_back(known.name);
   return names;
 }

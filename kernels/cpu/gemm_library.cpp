@@ -90,7 +90,7 @@ class DnnlGemm final : public Gemm {
   void run(const GemmPointers& pointers) override;
 
  private:
-  enum Slot : std::size_t { kA, kB, kC, kBias, kScratch, kSlots };
+  enum Slot : std::size_t { matrix_a, matrix_b, matrix_c, bias_row, scratchpad, slot_count };
 
   void bind(Slot slot, int argument, const dnnl_memory_desc_t& desc, dnnl_engine_t engine);
   void point(Slot slot, const void* data);
@@ -99,8 +99,8 @@ class DnnlGemm final : public Gemm {
   int threads_;
   std::size_t scratch_bytes_ = 0;
   Primitive primitive_;
-  std::array<MemoryHandle, kSlots> memories_;
-  std::array<dnnl_exec_arg_t, kSlots> arguments_{};
+  std::array<MemoryHandle, slot_count> memories_;
+  std::array<dnnl_exec_arg_t, slot_count> arguments_{};
   int argument_count_ = 0;
 };
 
@@ -123,14 +123,14 @@ DnnlGemm::DnnlGemm(dnnl_engine_t engine, dnnl_stream_t stream, int threads, cons
   check(dnnl_primitive_create(&primitive, desc), "make a product");
   primitive_.reset(primitive);
 
-  bind(kA, DNNL_ARG_SRC, a, engine);
-  bind(kB, DNNL_ARG_WEIGHTS, b, engine);
-  bind(kC, DNNL_ARG_DST, c, engine);
-  if (p.has_bias) bind(kBias, DNNL_ARG_BIAS, bias, engine);
+  bind(matrix_a, DNNL_ARG_SRC, a, engine);
+  bind(matrix_b, DNNL_ARG_WEIGHTS, b, engine);
+  bind(matrix_c, DNNL_ARG_DST, c, engine);
+  if (p.has_bias) bind(bias_row, DNNL_ARG_BIAS, bias, engine);
   const dnnl_memory_desc_t* scratch =
       dnnl_primitive_desc_query_md(desc, dnnl_query_scratchpad_md, 0);
   scratch_bytes_ = dnnl_memory_desc_get_size(scratch);
-  if (scratch_bytes_ > 0) bind(kScratch, DNNL_ARG_SCRATCHPAD, *scratch, engine);
+  if (scratch_bytes_ > 0) bind(scratchpad, DNNL_ARG_SCRATCHPAD, *scratch, engine);
 }
 
 void DnnlGemm::bind(Slot slot, int argument, const dnnl_memory_desc_t& desc, dnnl_engine_t engine) {
@@ -148,11 +148,11 @@ void DnnlGemm::point(Slot slot, const void* data) {
 }
 
 void DnnlGemm::run(const GemmPointers& pointers) {
-  point(kA, pointers.a);
-  point(kB, pointers.b);
-  point(kC, pointers.c);
-  point(kBias, pointers.bias);
-  point(kScratch, pointers.scratch);
+  point(matrix_a, pointers.a);
+  point(matrix_b, pointers.b);
+  point(matrix_c, pointers.c);
+  point(bias_row, pointers.bias);
+  point(scratchpad, pointers.scratch);
   const TeamSize team(threads_);
   check(dnnl_primitive_execute(primitive_.get(), stream_, argument_count_, arguments_.data()),
         "run a product");

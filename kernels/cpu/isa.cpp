@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <optional>
 
+#include <cpuid.h>
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
@@ -28,6 +29,12 @@ std::string_view from_environment() noexcept {
   return text == nullptr ? std::string_view() : std::string_view(text);
 }
 
+// Asked of the processor itself: clang's __builtin_cpu_supports does not know this name.
+bool has_f16c() noexcept {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid(1, &a, &b, &c, &d) != 0 && (c & bit_F16C) != 0;
+}
+
 Isa widest_supported() {
   if (is_supported(Isa::avx512)) return Isa::avx512;
   if (is_supported(Isa::avx2)) return Isa::avx2;
@@ -42,8 +49,8 @@ std::string_view to_string(Isa isa) noexcept {
 }
 
 bool is_supported(Isa isa) noexcept {
-  const bool narrow = __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 &&
-                      __builtin_cpu_supports("f16c") != 0;
+  const bool narrow =
+      __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("fma") != 0 && has_f16c();
   if (isa == Isa::avx2) return narrow;
   return narrow && __builtin_cpu_supports("avx512f") != 0 &&
          __builtin_cpu_supports("avx512bw") != 0 && __builtin_cpu_supports("avx512dq") != 0 &&
