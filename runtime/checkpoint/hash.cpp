@@ -1,6 +1,6 @@
 #include "runtime/checkpoint/hash.hpp"
 
-#define XXH_INLINE_ALL
+#define XXH_INLINE_ALL  // NOLINT(readability-identifier-naming): the library's own
 #include <fmt/format.h>
 #include <xxhash.h>
 

@@ -23,7 +23,7 @@ constexpr std::int64_t kMaxIndexBytes = std::int64_t{1} << 32;
 }
 
 fs::path folder_of_step(const std::string& output_dir, std::int64_t step) {
-  const fs::path folder = step_folder(output_dir, step);
+  fs::path folder = step_folder(output_dir, step);
   if (read_done_mark(folder)) return folder;
   const std::vector<std::int64_t> steps = complete_steps(output_dir);
   refuse(fmt::format("there is no complete checkpoint {}; complete in {} are: {}", folder.string(),
@@ -32,7 +32,7 @@ fs::path folder_of_step(const std::string& output_dir, std::int64_t step) {
 }
 
 std::string read_checked(const fs::path& file, const std::string& expected) {
-  const std::string text = read_file(file.string(), kMaxIndexBytes);
+  std::string text = read_file(file.string(), kMaxIndexBytes);
   if (const std::string actual = hash_of(text); actual != expected) {
     refuse(fmt::format("{} is damaged: its checksum is {}, {} says {}", file.string(), actual,
                        kDoneFile, expected));

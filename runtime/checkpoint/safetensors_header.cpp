@@ -98,7 +98,7 @@ class HeaderTaker final : public nlohmann::json_sax<Json> {
     if (depth_ == 1) {
       if (!names_.insert(key_).second) return refuse(fmt::format("has {} twice", quote(key_)));
       in_metadata_ = key_ == "__metadata__";
-      if (!in_metadata_) entries.emplace_back(key_);
+      if (!in_metadata_) entries.push_back({.name = key_});
     }
     ++depth_;
     return true;

@@ -67,6 +67,7 @@ KeyInfo key_info(const Key<Owner>& key) {
 }
 
 void append_sources(std::string& out, const std::vector<DataSource>& sources) {
+  // NOLINTNEXTLINE(performance-for-range-copy): field() asks for what it may change
   for (DataSource source : sources) {
     out += "\n[[data.train]]\n";
     for (const auto& key : source_key_table()) {

@@ -24,6 +24,7 @@ constexpr std::array kFamilies{
 
 std::vector<std::string_view> family_names() {
   std::vector<std::string_view> names;
+  names.reserve(std::size(kFamilies));
   for (const Family& family : kFamilies) names.push_back(family.name);
   return names;
 }

@@ -93,7 +93,8 @@ void differentiate_body(Segment& segment) {
 }  // namespace
 
 std::int64_t loss_chunk_rows(std::int64_t tokens, std::int64_t vocab) {
-  constexpr std::int64_t kChunkElements = 2 * 1024 * 1024;  // 8 MiB of f32: stays near the caches
+  // 8 MiB of f32: stays near the caches.
+  constexpr std::int64_t kChunkElements = std::int64_t{2} * 1024 * 1024;
   const std::int64_t rows = std::max<std::int64_t>(16, kChunkElements / vocab / 16 * 16);
   return std::min(rows, tokens);
 }

@@ -18,7 +18,8 @@ Forecast forecast_of(const PlanOptions& options, const JobInputs& inputs, kernel
                      Engine& engine, collectives::Communicator& alone) {
   Forecast forecast = make_forecast(options.config, inputs.batching, engine, device, alone);
   forecast.plan.data_degree = options.ranks;
-  forecast.plan.peer_bytes = (options.ranks - 1) * 4 * engine.registry().padded_elements();
+  forecast.plan.peer_bytes =
+      std::int64_t{4} * (options.ranks - 1) * engine.registry().padded_elements();
   return forecast;
 }
 

@@ -151,7 +151,7 @@ Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine
   plan.micro_batches = batching.micro_batches;
   plan.micro_batch_rows = batching.micro_batch_rows;
   plan.parameter_bytes = ParameterStore::bytes(engine.registry(), engine.store().options());
-  plan.peer_bytes = (group.size() - 1) * 4 * engine.registry().padded_elements();
+  plan.peer_bytes = std::int64_t{4} * (group.size() - 1) * engine.registry().padded_elements();
   // All of the engine's memory has been touched: what is resident beyond it is everything else.
   plan.other_bytes = std::max<std::int64_t>(
       0, resident_bytes() - plan.parameter_bytes - engine.program().arena_bytes());

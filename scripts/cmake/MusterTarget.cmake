@@ -28,11 +28,6 @@ function(muster_test name)
   cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
   muster_executable(${name} SOURCES ${arg_SOURCES} DEPENDS ${arg_DEPENDS}
                     LINKS ${arg_LINKS} GTest::gmock GTest::gtest_main)
-  # Under a sanitizer the kernels' tests are compiled with options of their own.
-  if(NOT MUSTER_SANITIZE OR NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "/tests/kernels")
-    target_precompile_headers(${name} REUSE_FROM muster_test_headers)
-    target_compile_options(${name} PRIVATE -fpch-preprocess)  # lets ccache see them
-  endif()
   if(NOT MUSTER_SANITIZE)
     gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "unit;${name}")
     return()

@@ -41,6 +41,11 @@ inline float* private_buffer() {
   return data;
 }
 
+/// The elements of one rank's share of a vector of `bytes`: at least one.
+inline std::size_t share_count(std::size_t bytes, int ranks) {
+  return std::max<std::size_t>(1, bytes / sizeof(float) / static_cast<std::size_t>(ranks));
+}
+
 inline int repeats(std::size_t bytes) {
   if (bytes <= 8 << 10) return 1000;
   if (bytes <= 256 << 10) return 50;

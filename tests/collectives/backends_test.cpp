@@ -17,7 +17,6 @@ namespace {
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::Not;
 
 class Backends : public testing::Test {
  protected:

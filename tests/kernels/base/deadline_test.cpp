@@ -7,9 +7,7 @@
 namespace muster {
 namespace {
 
-using std::chrono_literals::operator""h;
-using std::chrono_literals::operator""ms;
-using std::chrono_literals::operator""s;
+using namespace std::chrono_literals;
 
 TEST(Deadline, HasPassedOnceItsTimeIsOver) {
   const Deadline deadline = Deadline::after(5ms);
