@@ -15,7 +15,11 @@ namespace muster::collectives::shm {
 ///   small, one-shot       each copies its input to staging, each reduces all     1 sync
 ///   symmetric, push       rank j reduces slice j of the n inputs and writes it
 ///                         to the n outputs: 2S bytes moved per rank, no copies   2 syncs
+///   private, direct       the same, inputs and results read where they are (DirectReduction)
 ///   private, staged       the same by way of staging, in chunks (StagedReduction)
+///
+/// "Direct" needs the ranks to reach each other's private memory (shm/private_memory.hpp), which
+/// the group finds out when it is made; staging is for where they do not.
 void all_reduce(Lane& lane, const Call& call);
 /// By the same paths, but only the root's output is written: every rank still reduces its slice.
 void reduce(Lane& lane, const Call& call);
@@ -24,34 +28,35 @@ void reduce(Lane& lane, const Call& call);
 /// or staging before it comes, and is done after one sync.
 
 /// Symmetric inputs: each rank copies the n shares from where they are, S read + S written.
-/// Symmetric outputs: each writes its share to where it belongs, as many. Else through staging, in
-/// chunks.
+/// Symmetric outputs: each writes its share to where it belongs, as many. Private ones are read
+/// directly, or go through staging in chunks.
 void all_gather(Lane& lane, const Call& call);
 void all_gather_v(Lane& lane, const Call& call);
 
 /// Symmetric input: each rank reduces its share straight from the n inputs, S (1 + 1/n) moved. Else
-/// through staging, in chunks.
+/// directly, tile by tile, or through staging, in chunks.
 void reduce_scatter(Lane& lane, const Call& call);
 void reduce_scatter_v(Lane& lane, const Call& call);
 
-/// Symmetric data at the root: each rank copies from there. Else through the root's staging.
+/// Data at the root that is symmetric or reached directly: each rank copies from there. Else through
+/// the root's staging.
 void broadcast(Lane& lane, const Call& call);
 
-/// Symmetric output at the root: each rank writes its share there. Symmetric inputs: the root
+/// Output at the root that is reached: each rank writes its share there. Symmetric inputs: the root
 /// copies from there. Else through the staging of each.
 void gather(Lane& lane, const Call& call);
 
-/// Symmetric input at the root: each rank copies its share from there. Symmetric outputs: the root
+/// Input at the root that is reached: each rank copies its share from there. Symmetric outputs: the root
 /// writes there. Else through the root's staging.
 void scatter(Lane& lane, const Call& call);
 
-/// As all_gather: inputs are read, or else outputs written, in place where all are symmetric. The
+/// As all_gather: inputs are read, or else outputs written, in place where they are reached. The
 /// counts of all_to_all_v are exchanged and compared first, all n^2 by every rank.
 void all_to_all(Lane& lane, const Call& call);
 void all_to_all_v(Lane& lane, const Call& call);
 
 /// No round of the lane, but messages between pairs of ranks: through the sender's ring for the
-/// receiver, in pieces of up to kRingSlot. What is longer than the ring and symmetric at the sender
+/// receiver, in pieces of up to kRingSlot. What is longer than the ring and reached at the sender
 /// is read there instead, and the sender waits for that. Sending and receiving go on side by side.
 void send_receive(Lane& lane, const Call& call);
 

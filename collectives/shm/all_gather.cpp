@@ -23,6 +23,8 @@ class AllGather {
       pull();
     } else if (all_outputs_are_symmetric(lane_)) {
       push();
+    } else if (lane_.group().reaches_private) {
+      pull();
     } else {
       staged();
     }
@@ -37,8 +39,8 @@ class AllGather {
   void pull() {
     for (int step = 1; step < lane_.size(); ++step) {
       const Piece share = shares_.share(peer(step));
-      copy(lane_, at(call_.out.data, share), input_of(lane_, peer(step)), bytes_of(share, dtype_),
-           is_streaming_);
+      read_place(lane_, peer(step), lane_.payload_as<Places>(peer(step)).in,
+                 {0, bytes_of(share, dtype_)}, at(call_.out.data, share), is_streaming_);
     }
     lane_.leave();
   }

@@ -1,6 +1,7 @@
 #include <span>
 
 #include "collectives/shm/algorithms.hpp"
+#include "collectives/shm/direct_reduction.hpp"
 #include "collectives/shm/inline_reduce.hpp"
 #include "collectives/shm/pieces.hpp"
 #include "collectives/shm/staged_reduction.hpp"
@@ -9,7 +10,7 @@
 namespace muster::collectives::shm {
 namespace {
 
-enum class Path { one_shot, push, staged };
+enum class Path { one_shot, push, direct, staged };
 
 // Up to here a second sync costs more than copying the input.
 constexpr std::size_t kAlwaysOneShot = 1 * kKiB;
@@ -19,7 +20,7 @@ struct Memories {
   bool any_symmetric = false;
 
   void add(const Places& places) noexcept {
-    const bool is_symmetric = places.in != Places::kPrivate && places.out != Places::kPrivate;
+    const bool is_symmetric = !Places::is_private(places.in) && !Places::is_private(places.out);
     all_symmetric = all_symmetric && is_symmetric;
     any_symmetric = any_symmetric || is_symmetric;
   }
@@ -29,7 +30,8 @@ Path choose(const Lane& lane, std::size_t bytes, const Memories& memories) {
   if (bytes <= kAlwaysOneShot) return Path::one_shot;
   if (memories.all_symmetric) return Path::push;
   const bool is_small = bytes <= lane.group().tuning.one_shot_bytes;
-  return is_small && !memories.any_symmetric ? Path::one_shot : Path::staged;
+  if (is_small && !memories.any_symmetric) return Path::one_shot;
+  return lane.group().reaches_private ? Path::direct : Path::staged;
 }
 
 // False where a reduce leaves nothing on this rank.
@@ -81,6 +83,15 @@ void push(Lane& lane, const Call& call) {
   lane.leave();
 }
 
+void direct(Lane& lane, const Call& call) {
+  DirectReduction reduction(lane, call);
+  if (call.kind == CallKind::reduce) {
+    reduction.reduce();
+  } else {
+    reduction.all_reduce();
+  }
+}
+
 void run(Lane& lane, const Call& call) {
   const std::size_t bytes = call.in.bytes();
   if (bytes <= kInlineBytes) {
@@ -107,6 +118,7 @@ void run(Lane& lane, const Call& call) {
   switch (choose(lane, bytes, memories)) {
     case Path::one_shot: one_shot(lane, call); break;
     case Path::push: push(lane, call); break;
+    case Path::direct: direct(lane, call); break;
     case Path::staged: staged.finish(); break;
   }
 }

@@ -94,6 +94,8 @@ class Exchange {
       pull();
     } else if (all_outputs_are_symmetric(lane_)) {
       push();
+    } else if (lane_.group().reaches_private) {
+      pull();
     } else {
       staged();
     }
@@ -120,8 +122,10 @@ class Exchange {
       if (share.count == 0) continue;
       const std::int64_t begin = has_counts() ? begin_at_peer(table.sent_by(peer(step)))
                                               : plan_.in.share(lane_.rank()).begin;
-      copy(lane_, output(share), element(input_of(lane_, peer(step)), dtype_, begin),
-           bytes_of(share, dtype_), is_streaming_);
+      const Range range = {static_cast<std::size_t>(begin) * size_of(dtype_),
+                           bytes_of(share, dtype_)};
+      read_place(lane_, peer(step), lane_.payload_as<Places>(peer(step)).in, range, output(share),
+                 is_streaming_);
     }
     lane_.leave();
   }

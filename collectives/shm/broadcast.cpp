@@ -9,7 +9,8 @@ namespace {
 void pull(Lane& lane, const Call& call, bool streaming) {
   const bool is_root = lane.rank() == call.root;
   if (!is_root) {
-    copy(lane, call.out.data, input_of(lane, call.root), call.in.bytes(), streaming);
+    read_place(lane, call.root, lane.payload_as<Places>(call.root).in, {0, call.in.bytes()},
+               call.out.data, streaming);
   }
   lane.post(Counter::done, lane.round());
   if (is_root) lane.wait_all(Counter::done, lane.round());
@@ -52,7 +53,7 @@ void broadcast(Lane& lane, const Call& call) {
   if (call.in.bytes() <= kSmallBytes) return small(lane, call);
   meet_with_places(lane, call);
   const bool is_streaming = call.in.bytes() > kStreamingBytes;
-  if (lane.payload_as<Places>(call.root).in != Places::kPrivate) {
+  if (is_reachable(lane, lane.payload_as<Places>(call.root).in)) {
     pull(lane, call, is_streaming);
   } else {
     staged(lane, call, is_streaming);

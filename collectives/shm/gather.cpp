@@ -18,8 +18,9 @@ class Gather {
     if (call_.in.bytes() <= kSmallBytes) return small();
     meet_with_places(lane_, call_);
     if (is_root_) place(call_.out.data, lane_.rank(), call_.in.data);
-    if (lane_.payload_as<Places>(call_.root).out != Places::kPrivate) {
-      push();
+    const std::uint64_t out = lane_.payload_as<Places>(call_.root).out;
+    if (is_reachable(lane_, out)) {
+      push(out);
     } else if (all_inputs_are_symmetric(lane_)) {
       pull();
     } else {
@@ -44,8 +45,12 @@ class Gather {
   }
 
   // Only the root's memory is written, so only the root waits for the others to be done.
-  void push() {
-    if (!is_root_) place(output_of(lane_, call_.root), lane_.rank(), call_.in.data);
+  void push(std::uint64_t out) {
+    const std::size_t bytes = call_.in.bytes();
+    if (!is_root_) {
+      write_place(lane_, call_.root, out, {bytes * static_cast<std::size_t>(lane_.rank()), bytes},
+                  call_.in.data, is_streaming_);
+    }
     lane_.post(Counter::done, lane_.round());
     if (is_root_) lane_.wait_all(Counter::done, lane_.round());
   }

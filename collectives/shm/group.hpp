@@ -39,6 +39,7 @@ struct Group {
   PeerWatch watch;
   WaitPolicy policy;
   Tuning tuning;
+  bool reaches_private = false;  // every rank may read and write the others' private memory
 
   ControlBlock& control(int of_rank) const noexcept { return segments.control(of_rank); }
 

@@ -24,6 +24,9 @@ Lane::Lane(const Group& group, int number, kernels::Device& device)
       sources_(static_cast<std::size_t>(group.size)),
       destinations_(static_cast<std::size_t>(group.size)),
       progress_(static_cast<std::size_t>(group.size)) {
+  if (group.reaches_private && number != kMemoryLane) {
+    tiles_.resize(static_cast<std::size_t>(group.size) * kTileBytes);
+  }
   for (auto& list : begins_) list.resize(static_cast<std::size_t>(group.size));
 }
 

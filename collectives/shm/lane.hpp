@@ -86,6 +86,11 @@ class Lane {
   /// Waits for any of these; see Waiter.
   void wait_any(std::span<const WaitGoal> goals) { waiter_.until_any(goals); }
 
+  /// The Error of a peer that is lost to the call; if the group was aborted before, of that.
+  [[noreturn]] void throw_lost(int peer, std::string_view how) const {
+    waiter_.throw_lost(peer, how);
+  }
+
   std::uint64_t round() const noexcept { return waiter_.call().round; }
   /// The call that is open, as errors name it.
   std::string describe_call() const { return waiter_.describe_call(); }
@@ -109,6 +114,12 @@ class Lane {
   std::byte* one_shot_slot(int of_rank) const noexcept;
   std::byte* chunk_slot(int of_rank, std::uint64_t chunk) const noexcept;
   std::byte* result_slot(int of_rank, std::uint64_t chunk) const noexcept;
+
+  /// Memory of this rank's own for a part of what another has: kTileBytes for each rank.
+  static constexpr std::size_t kTileBytes = 64 * kKiB;
+  std::byte* tile(int for_rank) noexcept {
+    return tiles_.data() + static_cast<std::size_t>(for_rank) * kTileBytes;
+  }
 
   /// Lists of `size()` views for the reduction kernel, kept so that a call allocates nothing.
   std::vector<ConstTensorView>& sources() noexcept { return sources_; }
@@ -139,6 +150,7 @@ class Lane {
   std::vector<TensorView> destinations_;
   std::array<std::vector<std::int64_t>, 2> begins_;
   std::vector<PairProgress> progress_;
+  std::vector<std::byte> tiles_;  // [size][kTileBytes]; none where private memory is out of reach
 };
 
 }  // namespace muster::collectives::shm

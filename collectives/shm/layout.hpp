@@ -105,10 +105,12 @@ struct alignas(kLine) AbortReason {
 
 /// All zero bytes are a control block in which nothing has happened: a fresh file is ready for use.
 struct ControlBlock {
-  CounterLine departed;    // 1: this rank has left the group in good order
-  CounterLine heartbeats;  // signs of life while busy elsewhere
-  CounterLine aborted;     // 1 + number of the rank that aborted; any rank sets it, once
-  AbortReason reason;      // why this rank aborted; written before `aborted` anywhere
+  CounterLine departed;         // 1: this rank has left the group in good order
+  CounterLine heartbeats;       // signs of life while busy elsewhere
+  CounterLine aborted;          // 1 + number of the rank that aborted; any rank sets it, once
+  CounterLine probe_address;    // where this line is in the rank's own process
+  CounterLine reaches_private;  // 1: this rank reaches the others' private memory
+  AbortReason reason;           // why this rank aborted; written before `aborted` anywhere
   Tuning tuning;
   std::array<LaneControl, kLanes> lanes;
 };

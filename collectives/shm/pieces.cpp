@@ -1,7 +1,11 @@
 #include "collectives/shm/pieces.hpp"
 
+#include <cerrno>
 #include <cstring>
 
+#include <fmt/format.h>
+
+#include "collectives/shm/private_memory.hpp"
 #include "kernels/ops/reduce.hpp"
 
 namespace muster::collectives::shm {
@@ -10,13 +14,27 @@ namespace {
 // Below this the call of a kernel costs more than its threads or its streaming stores can save.
 constexpr std::size_t kPlainCopy = 64 * kKiB;
 
+pid_t pid_of(const Lane& lane, int rank) noexcept {
+  return lane.group().peers[static_cast<std::size_t>(rank)].pid;
+}
+
+void check(const Lane& lane, int rank, int error) {
+  if (error == 0) return;
+  lane.throw_lost(rank, error == ESRCH
+                            ? "has ended"
+                            : fmt::format("has memory out of reach: {}", std::strerror(error)));
+}
+
 }  // namespace
 
+std::uint64_t place_of(const Group& group, ConstTensorView view) noexcept {
+  if (view.count() == 0) return 0;
+  const std::uint64_t address = reinterpret_cast<std::uintptr_t>(view.data);
+  return group.heap_offset(view).value_or(Places::kPrivate | address);
+}
+
 Places places_of(const Group& group, const Call& call) noexcept {
-  const auto place = [&group](ConstTensorView view) {
-    return view.count() == 0 ? 0 : group.heap_offset(view).value_or(Places::kPrivate);
-  };
-  return {place(call.in), place(call.out)};
+  return {place_of(group, call.in), place_of(group, call.out)};
 }
 
 void meet_with_places(Lane& lane, const Call& call) {
@@ -27,14 +45,14 @@ void meet_with_places(Lane& lane, const Call& call) {
 
 bool all_inputs_are_symmetric(const Lane& lane) noexcept {
   for (int rank = 0; rank < lane.size(); ++rank) {
-    if (lane.payload_as<Places>(rank).in == Places::kPrivate) return false;
+    if (Places::is_private(lane.payload_as<Places>(rank).in)) return false;
   }
   return true;
 }
 
 bool all_outputs_are_symmetric(const Lane& lane) noexcept {
   for (int rank = 0; rank < lane.size(); ++rank) {
-    if (lane.payload_as<Places>(rank).out == Places::kPrivate) return false;
+    if (Places::is_private(lane.payload_as<Places>(rank).out)) return false;
   }
   return true;
 }
@@ -45,6 +63,28 @@ const std::byte* input_of(const Lane& lane, int rank) noexcept {
 
 std::byte* output_of(const Lane& lane, int rank) noexcept {
   return lane.group().segments.base(rank) + lane.payload_as<Places>(rank).out;
+}
+
+void read_place(Lane& lane, int rank, std::uint64_t place, Range range, std::byte* to,
+                bool streaming) {
+  if (range.size == 0) return;
+  if (Places::is_private(place)) {
+    const std::uint64_t address = (place & ~Places::kPrivate) + range.begin;
+    check(lane, rank, read_private(pid_of(lane, rank), address, to, range.size));
+  } else {
+    copy(lane, to, lane.group().segments.base(rank) + place + range.begin, range.size, streaming);
+  }
+}
+
+void write_place(Lane& lane, int rank, std::uint64_t place, Range range, const std::byte* from,
+                 bool streaming) {
+  if (range.size == 0) return;
+  if (Places::is_private(place)) {
+    const std::uint64_t address = (place & ~Places::kPrivate) + range.begin;
+    check(lane, rank, write_private(pid_of(lane, rank), address, from, range.size));
+  } else {
+    copy(lane, lane.group().segments.base(rank) + place + range.begin, from, range.size, streaming);
+  }
 }
 
 void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes) {

@@ -48,15 +48,19 @@ class Chunks {
   std::uint64_t first_;
 };
 
-/// Where a rank's views begin in its segment, as it tells the others; kPrivate when elsewhere. A
-/// view without elements is nowhere and everywhere: it counts as symmetric, and nobody reads it.
+/// Where a rank's views begin, as it tells the others: an offset in its segment, or kPrivate and an
+/// address of its own. A view without elements is nowhere and everywhere: it counts as symmetric,
+/// and nobody reads it.
 struct Places {
-  static constexpr std::uint64_t kPrivate = ~std::uint64_t{0};
+  static constexpr std::uint64_t kPrivate = std::uint64_t{1} << 63;
 
   std::uint64_t in = kPrivate;
   std::uint64_t out = kPrivate;
+
+  static bool is_private(std::uint64_t place) noexcept { return (place & kPrivate) != 0; }
 };
 
+std::uint64_t place_of(const Group& group, ConstTensorView view) noexcept;
 Places places_of(const Group& group, const Call& call) noexcept;
 
 /// Tells the others where this rank's views are, and meets them.
@@ -66,6 +70,24 @@ bool all_inputs_are_symmetric(const Lane& lane) noexcept;
 bool all_outputs_are_symmetric(const Lane& lane) noexcept;
 const std::byte* input_of(const Lane& lane, int rank) noexcept;
 std::byte* output_of(const Lane& lane, int rank) noexcept;
+
+/// Can the others read and write a view at `place`?
+inline bool is_reachable(const Lane& lane, std::uint64_t place) noexcept {
+  return !Places::is_private(place) || lane.group().reaches_private;
+}
+
+/// Bytes [begin, begin + size) of a view.
+struct Range {
+  std::size_t begin = 0;
+  std::size_t size = 0;
+};
+
+/// Copies from, or to, a view of `rank` that begins at `place`: in a segment, or in private memory
+/// where the group reaches it.
+void read_place(Lane& lane, int rank, std::uint64_t place, Range range, std::byte* to,
+                bool streaming);
+void write_place(Lane& lane, int rank, std::uint64_t place, Range range, const std::byte* from,
+                 bool streaming);
 
 /// Up to here copying twice costs less than a second sync.
 inline constexpr std::size_t kSmallBytes = 8 * kKiB;

@@ -1,4 +1,5 @@
 #include "collectives/shm/algorithms.hpp"
+#include "collectives/shm/direct_reduction.hpp"
 #include "collectives/shm/pieces.hpp"
 #include "collectives/shm/pipeline.hpp"
 #include "collectives/shm/shares.hpp"
@@ -96,6 +97,8 @@ class Staged {
 void run(Lane& lane, const Call& call, const Shares& shares) {
   if (all_inputs_are_symmetric(lane)) {
     pull(lane, call, shares.share(lane.rank()));
+  } else if (lane.group().reaches_private) {
+    DirectReduction(lane, call).reduce_scatter(shares.share(lane.rank()));
   } else {
     Staged(lane, call, shares).run();
   }

@@ -19,8 +19,9 @@ class Scatter {
     if (whole_bytes_ <= kSmallBytes) return small();
     meet_with_places(lane_, call_);
     if (is_root_) take(call_.out.data, share_of(call_.in.data, lane_.rank()));
-    if (lane_.payload_as<Places>(call_.root).in != Places::kPrivate) {
-      pull();
+    const std::uint64_t in = lane_.payload_as<Places>(call_.root).in;
+    if (is_reachable(lane_, in)) {
+      pull(in);
     } else if (all_outputs_are_symmetric(lane_)) {
       push();
     } else {
@@ -44,8 +45,12 @@ class Scatter {
   }
 
   // Only the root's memory is read, so only the root waits for the others to be done.
-  void pull() {
-    if (!is_root_) take(call_.out.data, share_of(input_of(lane_, call_.root), lane_.rank()));
+  void pull(std::uint64_t in) {
+    const std::size_t bytes = call_.out.bytes();
+    if (!is_root_) {
+      read_place(lane_, call_.root, in, {bytes * static_cast<std::size_t>(lane_.rank()), bytes},
+                 call_.out.data, is_streaming_);
+    }
     lane_.post(Counter::done, lane_.round());
     if (is_root_) lane_.wait_all(Counter::done, lane_.round());
   }

@@ -24,6 +24,9 @@ Signature signature_from(std::uint64_t word, std::int64_t count) {
   return signature;
 }
 
+// The place of a message that travels through the ring.
+constexpr std::uint64_t kInPieces = ~std::uint64_t{0};
+
 // Bytes of a piece of a message. A message that fits the ring has no more pieces than that has
 // slots, and more than one if it is long enough for one rank to copy in while the other copies out.
 std::size_t piece_length(std::size_t bytes) noexcept {
@@ -44,7 +47,8 @@ class Outgoing {
         control_(lane.group().pair(lane.rank(), lane.number(), to)),
         receipt_(lane.group().pair(to, lane.number(), lane.rank()).receipt),
         signature_(signature_of(data, progress_.messages_sent++)) {
-    if (data.bytes() > kRing) place_ = lane.group().heap_offset(data).value_or(place_);
+    const std::uint64_t place = place_of(lane.group(), data);
+    if (data.bytes() > kRing && is_reachable(lane, place)) place_ = place;
   }
 
   bool is_done() const noexcept {
@@ -89,7 +93,7 @@ class Outgoing {
   }
 
  private:
-  bool is_read_in_place() const noexcept { return place_ != Places::kPrivate; }
+  bool is_read_in_place() const noexcept { return place_ != kInPieces; }
   // Pieces that must have been taken before the next one finds a free slot.
   std::uint64_t needed() const noexcept {
     return std::max<std::uint64_t>(progress_.pieces_sent + 1, kRingSlots) - kRingSlots;
@@ -108,8 +112,8 @@ class Outgoing {
   PairControl& control_;
   const ReceiptLine& receipt_;
   Signature signature_;
-  std::uint64_t place_ = Places::kPrivate;  // else where the receiver reads all of it
-  std::size_t position_ = 0;                // bytes sent
+  std::uint64_t place_ = kInPieces;  // else where the receiver reads all of it
+  std::size_t position_ = 0;         // bytes sent
   bool is_sent_ = false;
 };
 
@@ -172,9 +176,8 @@ class Incoming {
     std::uint64_t place = 0;
     std::memcpy(&place, line.payload.data(), sizeof(place));
     const bool is_streaming = data_.bytes() > kStreamingBytes;
-    if (place != Places::kPrivate) {
-      const std::byte* const base = lane_.group().segments.base(from_);
-      copy(lane_, to, base + place + position_, bytes, is_streaming);
+    if (place != kInPieces) {
+      read_place(lane_, from_, place, {position_, bytes}, to, is_streaming);
       return true;
     }
     const std::byte* const ring = lane_.group().ring(from_, lane_.number(), lane_.rank());

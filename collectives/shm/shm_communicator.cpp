@@ -1,10 +1,15 @@
 #include "collectives/shm/shm_communicator.hpp"
 
 #include <algorithm>
+#include <cstdlib>
+#include <string_view>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "collectives/shm/algorithms.hpp"
 #include "collectives/shm/handshake.hpp"
+#include "collectives/shm/private_memory.hpp"
 #include "collectives/shm/tuning.hpp"
 #include "collectives/signature.hpp"
 #include "kernels/devices.hpp"
@@ -38,6 +43,14 @@ void open(Lane& lane, const Call& call, std::optional<Deadline> deadline) {
   lane.open_message(signature, call.options, deadline);
 }
 
+// MUSTER_SHM_DIRECT=0 keeps ranks out of each other's private memory.
+bool may_reach_private() {
+  const char* const chosen = std::getenv("MUSTER_SHM_DIRECT");
+  const std::string_view text = chosen == nullptr ? "1" : chosen;
+  if (text == "0" || text == "1") return text == "1";
+  throw Error(ErrorCode::config, fmt::format("MUSTER_SHM_DIRECT={}: 0 or 1 is expected", text));
+}
+
 }  // namespace
 
 /// What a lane needs beside its control lines. The thread is last, so that it ends first.
@@ -59,8 +72,23 @@ ShmCommunicator::ShmCommunicator(Group group, int cores_per_rank, kernels::Devic
       device_(device),
       memory_(group_, device) {
   if (rank() == 0) group_.control(0).tuning = default_tuning(size());
+  publish_probe(group_);
   memory_.meet(deadline);
   group_.tuning = group_.control(0).tuning;
+  agree_on_reach(deadline);
+}
+
+// Private memory is reached by all ranks or by none, so that all take one path.
+void ShmCommunicator::agree_on_reach(Deadline deadline) {
+  const bool is_reached = group_.reaches_private && reaches_all(group_);
+  group_.control(rank()).reaches_private.value.store(is_reached ? 1 : 0, std::memory_order_release);
+  memory_.meet(deadline);
+  group_.reaches_private = true;
+  for (int peer = 0; peer < size(); ++peer) {
+    if (group_.control(peer).reaches_private.value.load(std::memory_order_acquire) == 0) {
+      group_.reaches_private = false;
+    }
+  }
 }
 
 ShmCommunicator::~ShmCommunicator() {
@@ -144,6 +172,7 @@ std::unique_ptr<Communicator> create_shm_communicator(const GroupSpec& spec, Sto
   group.segments = std::move(segments);
   group.watch = PeerWatch(processes);
   group.policy = WaitPolicy::of(spec.cores_per_rank);
+  group.reaches_private = may_reach_private();
   return std::make_unique<ShmCommunicator>(std::move(group), spec.cores_per_rank, device, deadline);
 }
 

@@ -49,6 +49,7 @@ class ShmCommunicator final : public Communicator {
   LaneEnd& lane_end(int lane);
   void execute(Lane& lane, const Call& call, std::optional<Deadline> deadline);
   void fail(const Error& error);
+  void agree_on_reach(Deadline deadline);
 
   Group group_;
   bool has_threads_;

@@ -136,6 +136,7 @@ void Waiter::throw_aborted() const {
 }
 
 void Waiter::throw_lost(int peer, std::string_view how) const {
+  if (aborted_by() != 0) throw_aborted();
   throw Error(ErrorCode::peer_lost,
               fmt::format("{} {} during {}", group_.describe(peer), how, describe_call()));
 }

@@ -79,6 +79,10 @@ class Waiter {
 
   const CurrentCall& call() const noexcept { return call_; }
 
+  /// Error(peer_lost) of a peer without which the call cannot go on; where the group was aborted
+  /// before, with the reason for that.
+  [[noreturn]] void throw_lost(int peer, std::string_view how) const;
+
   /// "all_reduce f32[64] "label" (group world, lane 0, seq 12)"; a send_receive has no seq.
   std::string describe_call() const;
 
@@ -98,7 +102,6 @@ class Waiter {
   std::string describe_missing(Goals goals) const;
   std::string ranks_not_here() const;
   [[noreturn]] void throw_aborted() const;
-  [[noreturn]] void throw_lost(int peer, std::string_view how) const;
   [[noreturn]] void throw_timeout(Goals goals, double waited_s) const;
 
   const Group& group_;
