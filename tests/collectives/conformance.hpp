@@ -118,7 +118,7 @@ inline std::vector<ConformanceCase> all_conformance_cases() {
   std::vector<ConformanceCase> cases;
   for (const BackendUnderTest& backend : all_backends()) {
     for (const int ranks : {1, 2, 3, 4, 5, 8}) {
-      if (ranks > backend.most_ranks) continue;
+      if (ranks < backend.least_ranks || ranks > backend.most_ranks) continue;
       for (const Place place : {Place::symmetric, Place::private_memory, Place::unaligned}) {
         cases.emplace_back(backend, ranks, place);
       }
