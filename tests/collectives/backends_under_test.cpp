@@ -15,7 +15,7 @@
 namespace muster::collectives {
 namespace {
 
-constexpr std::size_t kSegment = 256 << 20;
+constexpr std::size_t kSegment = std::size_t{512} << 20;
 
 Deadline soon() {
   return Deadline::after_seconds(60.0);
@@ -41,6 +41,7 @@ BackendUnderTest by_name(const std::string& name) {
   return {.name = name,
           .make_group = make_group,
           .most_ranks = name == "self" ? 1 : 8,
+          .takes_huge_counts = true,
           .has_symmetric_memory = name == "shm"};
 }
 
@@ -108,6 +109,7 @@ BackendUnderTest hierarchical(std::string name, Hosts hosts, int most_ranks) {
           .least_ranks = 3,
           .most_ranks = most_ranks,
           .largest_count = 100003,
+          .takes_huge_counts = true,
           .keeps_rank_order = false};
 }
 

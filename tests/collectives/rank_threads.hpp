@@ -31,6 +31,7 @@ struct BackendUnderTest {
 #else
   std::int64_t largest_count = (1 << 20) + 3;
 #endif
+  bool takes_huge_counts = false;  // where the tests' memory is no limit
   bool has_symmetric_memory = false;
   /// Sums have the bits of a sum in rank order that is rounded once.
   bool keeps_rank_order = true;
