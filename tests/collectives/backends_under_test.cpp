@@ -51,6 +51,7 @@ using Hosts = std::vector<int> (*)(int ranks);
 std::vector<int> equal_hosts(int ranks) {
   if (ranks == 5) return {0, 1, 2, 2, 2};
   std::vector<int> hosts;
+  hosts.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / 2);
   return hosts;
 }
@@ -63,6 +64,7 @@ std::vector<int> unequal_hosts(int ranks) {
 // The ranks of a host are no neighbours.
 std::vector<int> scattered_hosts(int ranks) {
   std::vector<int> hosts;
+  hosts.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank % 2);
   return hosts;
 }
