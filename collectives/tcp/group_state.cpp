@@ -17,6 +17,7 @@ GroupState::GroupState(std::string name, int rank, int size)
     : name_(std::move(name)),
       rank_(rank),
       size_(size),
+      processes_(static_cast<std::size_t>(size)),
       presences_(static_cast<std::size_t>(size)),
       names_(static_cast<std::size_t>(size)),
       how_lost_(static_cast<std::size_t>(size)) {
@@ -29,6 +30,15 @@ void GroupState::set_name(int of_rank, PeerName name) {
   // The address that the connection really uses is better than the first one offered.
   if (!mine.address.empty()) name.address = std::move(mine.address);
   mine = std::move(name);
+}
+
+void GroupState::set_process(int of_rank, pid_t pid, std::string host_id) {
+  processes_.at(static_cast<std::size_t>(of_rank)) = {pid, std::move(host_id)};
+}
+
+trace::PeerName GroupState::recorded_name(int of_rank) const noexcept {
+  const Process& process = processes_[static_cast<std::size_t>(of_rank)];
+  return {.rank = of_rank, .pid = process.pid, .host_id = process.host_id};
 }
 
 void GroupState::set_address(int of_rank, std::string address) {

@@ -14,6 +14,7 @@
 
 #include "collectives/communicator.hpp"
 #include "collectives/tcp/inbox.hpp"
+#include "collectives/trace/recorder.hpp"
 
 namespace muster::collectives::tcp {
 
@@ -38,6 +39,10 @@ class GroupState {
   int size() const noexcept { return size_; }
 
   void set_name(int of_rank, PeerName name);
+  /// What records know a rank by. For all ranks before any lane is opened, and never again: it is
+  /// read without a lock.
+  void set_process(int of_rank, pid_t pid, std::string host_id);
+  trace::PeerName recorded_name(int of_rank) const noexcept;
   void set_address(int of_rank, std::string address);
   /// "rank 1 (pid 4711, host a, 10.0.0.2)"
   std::string describe(int of_rank) const;
@@ -74,12 +79,18 @@ class GroupState {
   std::uint64_t heartbeats() const noexcept { return heartbeats_.load(std::memory_order_relaxed); }
 
  private:
+  struct Process {
+    pid_t pid = 0;
+    std::string host_id;
+  };
+
   void wake_all() noexcept;
 
   const std::string name_;
   const int rank_;
   const int size_;
   std::array<Inbox, Communicator::kMaxLanes> inboxes_;
+  std::vector<Process> processes_;               // [size]
   std::deque<std::atomic<Presence>> presences_;  // [size]
   std::atomic<bool> is_troubled_{false};
   std::atomic<bool> is_aborted_{false};

@@ -45,6 +45,8 @@ class Link {
   /// Nothing is left to send or to receive.
   bool is_idle() const noexcept { return sends_.is_empty() && receives_.is_empty(); }
 
+  bool awaits_message() const noexcept { return !receives_.is_empty(); }
+
   /// Moves what can be moved now. True if anything was. Errors: peer_lost for what is no frame.
   /// Throws a Mismatch.
   bool progress();

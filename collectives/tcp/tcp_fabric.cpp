@@ -95,6 +95,7 @@ TcpFabric::TcpFabric(const GroupSpec& group, Store& store, const TcpOptions& opt
     const Door door = decode_door(store.get(key_of(group, peer), deadline),
                                   fmt::format("rank {} of group {}", peer, group.name));
     state_.set_name(peer, {door.pid, door.host, door.endpoints.front().host});
+    state_.set_process(peer, door.pid, group.hosts[static_cast<std::size_t>(peer)]);
     if (peer > group.rank) service_.call(peer, door.endpoints);
   }
   service_.await_everyone(deadline);

@@ -27,8 +27,10 @@ TcpTransport::TcpTransport(GroupState& state, int lane, const WaitPolicy& policy
       lane_(lane),
       policy_(policy),
       services_(std::move(services)),
+      recorded_name_(state.name()),
       links_(static_cast<std::size_t>(state.size())),
-      is_busy_(static_cast<std::size_t>(state.size())) {}
+      is_busy_(static_cast<std::size_t>(state.size())),
+      waits_(state) {}
 
 // Runs what may fail for good: the first error is kept, and the same for later calls.
 template <typename Body>
@@ -99,6 +101,7 @@ void TcpTransport::wait_all() {
 template <typename IsDone>
 void TcpTransport::wait_until(const IsDone& is_done) {
   Patience patience(policy_);
+  const NotedWaitScope scope(waits_);
   while (!is_done()) {
     // What has come before the trouble counts, so it is looked for again once trouble is known.
     const auto is_troubled = [this] {
@@ -106,6 +109,7 @@ void TcpTransport::wait_until(const IsDone& is_done) {
     };
     if (progress() || (is_troubled() && progress())) {
       patience.renew();
+      waits_.end();
       continue;
     }
     if (state_.inbox(lane_).has_news()) check_inbox();
@@ -164,18 +168,36 @@ void TcpTransport::pass_time(Patience& patience) {
   const Patience::Advice advice = patience.advise(now);
   check_deadline(now);
   if (advice == Patience::Advice::yield) ::sched_yield();
-  if (advice == Patience::Advice::sleep) sleep();
+  if (advice == Patience::Advice::sleep) sleep(now);
 }
 
-void TcpTransport::sleep() {
+void TcpTransport::sleep(Clock::time_point now) {
   check_strays();
+  note_wait(now);
   Inbox& inbox = state_.inbox(lane_);
   polls_.clear();
   polls_.push_back({inbox.wake_fd(), POLLIN, 0});
   for (const int peer : busy_) links_[static_cast<std::size_t>(peer)]->add_polls(polls_);
+  const milliseconds slice = waits_.is_shown() ? kSlice : NotedWaits::kShownAfter;
   // An interruption is as good as a wake.
-  ::poll(polls_.data(), polls_.size(), static_cast<int>(kSlice.count()));
+  ::poll(polls_.data(), polls_.size(), static_cast<int>(slice.count()));
   if (polls_.front().revents != 0) inbox.drain();
+}
+
+// A message that has not come says more than one that its receiver does not take.
+void TcpTransport::note_wait(Clock::time_point now) {
+  if (busy_.empty()) return;
+  if (!waits_.is_under_way()) {
+    const auto link = [this](int peer) -> const Link& {
+      return *links_[static_cast<std::size_t>(peer)];
+    };
+    const auto sender =
+        std::ranges::find_if(busy_, [&](int peer) { return link(peer).awaits_message(); });
+    waits_.begin(sender != busy_.end() ? *sender : busy_.front(), now);
+  }
+  waits_.show_if_long(
+      {.signature = signature_, .group = recorded_name_, .label = options_.label, .lane = lane_},
+      now);
 }
 
 void TcpTransport::check_deadline(Clock::time_point now) {

@@ -10,6 +10,7 @@
 
 #include "collectives/tcp/group_state.hpp"
 #include "collectives/tcp/link.hpp"
+#include "collectives/tcp/noted_waits.hpp"
 #include "collectives/tcp/patience.hpp"
 #include "collectives/tcp/ticket_book.hpp"
 #include "collectives/transport/transport.hpp"
@@ -49,7 +50,8 @@ class TcpTransport final : public Transport {
   bool progress();
   void take_news();
   void pass_time(Patience& patience);
-  void sleep();
+  void sleep(Clock::time_point now);
+  void note_wait(Clock::time_point now);
   void check_deadline(Clock::time_point now);
   /// Throws if the group has ended or a peer that is needed has.
   void check_trouble();
@@ -70,10 +72,12 @@ class TcpTransport final : public Transport {
   const WaitPolicy policy_;
   const LaneServices services_;
   TicketBook book_;
+  const trace::Text<3> recorded_name_;        // of the group
   std::vector<std::unique_ptr<Link>> links_;  // [size], made when needed
   std::vector<int> busy_;                     // peers with messages under way
   std::vector<char> is_busy_;                 // [size] whether a peer is in busy_
   std::vector<pollfd> polls_;
+  NotedWaits waits_;
   std::optional<Error> failure_;  // what every later call throws
 
   Signature signature_;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "collectives/backends.hpp"
+#include "collectives/hierarchy/hierarchical_communicator.hpp"
 #include "collectives/shm/shm_communicator.hpp"
 #include "collectives/transport/transport_communicator.hpp"
 #include "tests/collectives/rank_threads.hpp"
@@ -14,7 +15,7 @@
 namespace muster::collectives {
 namespace {
 
-constexpr std::size_t kSegment = 256 << 20;
+constexpr std::size_t kSegment = std::size_t{512} << 20;
 
 Deadline soon() {
   return Deadline::after_seconds(60.0);
@@ -40,7 +41,78 @@ BackendUnderTest by_name(const std::string& name) {
   return {.name = name,
           .make_group = make_group,
           .most_ranks = name == "self" ? 1 : 8,
+          .takes_huge_counts = true,
           .has_symmetric_memory = name == "shm"};
+}
+
+// The host of every rank, by number.
+using Hosts = std::vector<int> (*)(int ranks);
+
+std::vector<int> equal_hosts(int ranks) {
+  if (ranks == 5) return {0, 1, 2, 2, 2};
+  std::vector<int> hosts;
+  hosts.reserve(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank / 2);
+  return hosts;
+}
+std::vector<int> unequal_hosts(int ranks) {
+  if (ranks == 3) return {0, 1, 1};
+  if (ranks == 4) return {0, 0, 0, 1};
+  if (ranks == 5) return {0, 0, 0, 1, 1};
+  return {0, 0, 0, 1, 2, 2, 2, 2};
+}
+// The ranks of a host are no neighbours.
+std::vector<int> scattered_hosts(int ranks) {
+  std::vector<int> hosts;
+  hosts.reserve(static_cast<std::size_t>(ranks));
+  for (int rank = 0; rank < ranks; ++rank) hosts.push_back(rank % 2);
+  return hosts;
+}
+
+// Several hosts: ranks of this process that share memory only with those of the same number. The
+// network between them is loopback, which a machine without any other has, too.
+std::unique_ptr<Communicator> make_hierarchical(const GroupSpec& group, Store& store,
+                                                kernels::Device& device) {
+  const HostLayout layout(group);
+  const auto make = [&](std::string_view backend, GroupSpec spec) {
+    spec.hosts.assign(spec.hosts.size(), "here");
+    spec.cores_per_rank = 0;
+    return create_communicator(backend, spec, store, device, soon());
+  };
+  HostGroups groups;
+  if (layout.ranks_of(layout.host_of(group.rank)).size() > 1) {
+    groups.local = make("shm", layout.local_group(group, group.rank));
+  }
+  if (layout.local_rank_of(group.rank) < layout.columns()) {
+    groups.column = make("tcp", layout.column(group, group.rank));
+  }
+  groups.flat = make("tcp", group);
+  return std::make_unique<HierarchicalCommunicator>(group, std::move(groups), device);
+}
+
+BackendUnderTest hierarchical(std::string name, Hosts hosts, int most_ranks) {
+  const auto make_group = [hosts](int ranks, int cores_per_rank) -> MakeRank {
+    auto store = std::make_shared<MemoryStore>();
+    const Secret secret = Secret::random();
+    return [=](int rank, kernels::Device& device) {
+      GroupSpec group;
+      group.name = "test";
+      group.rank = rank;
+      group.size = ranks;
+      for (const int host : hosts(ranks)) group.hosts.push_back("host" + std::to_string(host));
+      group.cores_per_rank = cores_per_rank;
+      group.symmetric_limit = kSegment;
+      group.secret = secret;
+      return make_hierarchical(group, *store, device);
+    };
+  };
+  return {.name = std::move(name),
+          .make_group = make_group,
+          .least_ranks = 3,
+          .most_ranks = most_ranks,
+          .largest_count = 100003,
+          .takes_huge_counts = true,
+          .keeps_rank_order = false};
 }
 
 // Shared memory where all ranks use one mapping: the thread sanitizer sees only conflicts at one
@@ -93,14 +165,20 @@ BackendUnderTest fabric_in_memory() {
 }  // namespace
 
 std::vector<BackendUnderTest> all_backends() {
-  return {by_name("self"), by_name("shm"), by_name("tcp"), shm_in_one_mapping(),
-          fabric_in_memory()};
+  return {by_name("self"),
+          by_name("shm"),
+          by_name("tcp"),
+          shm_in_one_mapping(),
+          fabric_in_memory(),
+          hierarchical("hierarchical", equal_hosts, 8),
+          hierarchical("hierarchical_unequal", unequal_hosts, 8),
+          hierarchical("hierarchical_scattered", scattered_hosts, 4)};
 }
 
 std::vector<BackendUnderTest> backends_of_many() {
   std::vector<BackendUnderTest> many;
   for (BackendUnderTest& backend : all_backends()) {
-    if (backend.most_ranks > 1) many.push_back(std::move(backend));
+    if (backend.least_ranks <= 2 && backend.most_ranks > 1) many.push_back(std::move(backend));
   }
   return many;
 }

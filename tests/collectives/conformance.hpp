@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <functional>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -20,8 +22,12 @@
 /// What every back end must do with data: for every size of group, dtype, op, place and awkward
 /// count. Inputs are small whole numbers, so every result is exact and the same on all ranks.
 ///
-/// Not the whole product of these is tried unless MUSTER_BIG_TESTS=1: ops other than sum with three
-/// dtypes, large groups with fewer counts, the largest count with three dtypes.
+/// Not the whole product of these is tried unless MUSTER_WHOLE_CONFORMANCE=1 or MUSTER_BIG_TESTS=1:
+/// ops other than sum with three dtypes, large groups with fewer counts. The latter adds the
+/// largest count: every dtype with sum, every op with f32.
+///
+/// Each test that passes has the property "cases" in its report: how many combinations of call,
+/// op, dtype, count, ranks and place it tried.
 namespace muster::collectives {
 
 using ConformanceCase = std::tuple<BackendUnderTest, int, Place>;
@@ -50,6 +56,7 @@ class Conformance : public testing::TestWithParam<ConformanceCase> {
 
   void as_each_rank(const std::function<void(Communicator&)>& body) const {
     RankThreads{.backend = backend(), .ranks = ranks()}.run(body);
+    if (!HasFailure()) RecordProperty("cases", cases_.load());
   }
 
   /// Calls that reduce, and calls that only move elements.
@@ -57,52 +64,71 @@ class Conformance : public testing::TestWithParam<ConformanceCase> {
     std::vector<Shape> shapes;
     for (const Dtype dtype : kDtypes) {
       const bool has_all_ops =
-          is_big() || dtype == Dtype::f32 || dtype == Dtype::bf16 || dtype == Dtype::i32;
+          is_whole() || dtype == Dtype::f32 || dtype == Dtype::bf16 || dtype == Dtype::i32;
       for (const ReduceOp op : kOps) {
         if (op == ReduceOp::sum || has_all_ops) add_counts(dtype, op, shapes);
       }
     }
-    return shapes;
+    return counted(std::move(shapes));
   }
   std::vector<Shape> moves() const {
     std::vector<Shape> shapes;
     for (const Dtype dtype : kDtypes) add_counts(dtype, ReduceOp::sum, shapes);
-    return shapes;
+    return counted(std::move(shapes));
   }
   /// One dtype, one op, all counts: for what depends on neither.
   std::vector<Shape> counts_of(Dtype dtype) const {
     std::vector<Shape> shapes;
     add_counts(dtype, ReduceOp::sum, shapes);
-    return shapes;
+    return counted(std::move(shapes));
   }
 
   /// Bytes that hold the data of any of these calls.
   std::size_t most_bytes() const {
-    const std::int64_t huge = has_huge_count() ? kHugeCount * 4 : 0;
+    const std::int64_t huge = has_huge_count() ? kHugeCount * 8 : 0;
     return static_cast<std::size_t>(std::max(backend().largest_count * 8, huge));
   }
 
  private:
-  static bool is_big() {
-    const char* const value = std::getenv("MUSTER_BIG_TESTS");
+  static bool is_set(const char* variable) {
+    const char* const value = std::getenv(variable);
     return value != nullptr && std::string_view(value) == "1";
   }
-  bool has_huge_count() const { return is_big() && backend().largest_count > 1000000; }
+  static bool is_big() { return is_set("MUSTER_BIG_TESTS"); }
+  static bool is_whole() { return is_big() || is_set("MUSTER_WHOLE_CONFORMANCE"); }
+  // Sanitizers would take hours for it.
+  bool has_huge_count() const {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    return false;
+#else
+    return is_big() && backend().takes_huge_counts;
+#endif
+  }
+
+  // Every rank asks for the same.
+  std::vector<Shape> counted(std::vector<Shape> shapes) const {
+    cases_.store(static_cast<int>(shapes.size()), std::memory_order_relaxed);
+    return shapes;
+  }
 
   void add_counts(Dtype dtype, ReduceOp op, std::vector<Shape>& shapes) const {
     const bool is_chosen =
         op == ReduceOp::sum && (dtype == Dtype::f32 || dtype == Dtype::bf16 || dtype == Dtype::i8);
     std::vector<std::int64_t> counts = {0, 1, 2, 3, 7, 17, 31, 1023, 4095, 4097};
-    const bool is_large_group = ranks() > 4 && !is_big();
+    const bool is_large_group = ranks() > 4 && !is_whole();
     if (is_large_group) counts = {1, 17, 1023, 4097};
     if (is_large_group && is_chosen) counts.push_back(kMiddleCount);
-    if (is_big() || (is_chosen && !is_large_group)) counts.push_back(backend().largest_count);
-    if (is_chosen && has_huge_count()) counts.push_back(kHugeCount);
+    if (is_chosen && !is_large_group) counts.push_back(backend().largest_count);
+    if (has_huge_count() && (op == ReduceOp::sum || dtype == Dtype::f32)) {
+      counts.push_back(kHugeCount);
+    }
     for (const std::int64_t count : counts) {
       const int root = static_cast<int>(shapes.size()) % ranks();
       shapes.push_back({dtype, op, count, root});
     }
   }
+
+  mutable std::atomic<int> cases_{0};
 };
 
 inline std::string to_string(Place place) {
@@ -118,7 +144,7 @@ inline std::vector<ConformanceCase> all_conformance_cases() {
   std::vector<ConformanceCase> cases;
   for (const BackendUnderTest& backend : all_backends()) {
     for (const int ranks : {1, 2, 3, 4, 5, 8}) {
-      if (ranks > backend.most_ranks) continue;
+      if (ranks < backend.least_ranks || ranks > backend.most_ranks) continue;
       for (const Place place : {Place::symmetric, Place::private_memory, Place::unaligned}) {
         cases.emplace_back(backend, ranks, place);
       }

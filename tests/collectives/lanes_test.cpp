@@ -23,7 +23,7 @@ class Lanes : public testing::TestWithParam<BackendUnderTest> {
   void as_each_rank(int ranks, const std::function<void(Communicator&)>& body) const {
     RankThreads{.backend = GetParam(), .ranks = ranks, .cores_per_rank = 2}.run(body);
   }
-  int most_ranks() const { return std::min(GetParam().most_ranks, 2); }
+  int most_ranks() const { return std::clamp(2, GetParam().least_ranks, GetParam().most_ranks); }
 };
 
 TEST_P(Lanes, QueuedCallsGiveTheirResultsInOrder) {

@@ -23,6 +23,7 @@ struct BackendUnderTest {
   std::string name;
   /// What the ranks of one new group share.
   std::function<MakeRank(int ranks, int cores_per_rank)> make_group;
+  int least_ranks = 1;
   int most_ranks = 8;  // that the suite tries
   /// Where every rank's memory is checked by a sanitizer's rules, less of it will do.
 #ifdef __SANITIZE_ADDRESS__
@@ -30,7 +31,10 @@ struct BackendUnderTest {
 #else
   std::int64_t largest_count = (1 << 20) + 3;
 #endif
+  bool takes_huge_counts = false;  // where the tests' memory is no limit
   bool has_symmetric_memory = false;
+  /// Sums have the bits of a sum in rank order that is rounded once.
+  bool keeps_rank_order = true;
   /// Where ranks are processes that all run the suite: makes this process's communicator of the
   /// group, unless it is not one of those ranks, and runs the body as it.
   std::function<void(int ranks, int cores_per_rank, const std::function<void(Communicator&)>&)>
@@ -43,7 +47,7 @@ struct BackendUnderTest {
 };
 
 std::vector<BackendUnderTest> all_backends();
-/// Those that serve more than one rank.
+/// Those that serve two ranks and more.
 std::vector<BackendUnderTest> backends_of_many();
 /// Those of more than one rank whose memory() peers reach.
 std::vector<BackendUnderTest> backends_with_symmetric_memory();

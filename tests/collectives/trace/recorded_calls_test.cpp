@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <string>
 #include <thread>
@@ -87,14 +88,20 @@ TEST(RecordedCalls, SayThatTheyFailed) {
               Contains(Field(&trace::EntryView::outcome, trace::Outcome::failed)));
 }
 
-TEST(RecordedWaits, NameThePeerAndAreSummed) {
-  record();
-  const BackendUnderTest shm = backend("shm");
+class RecordedWaits : public testing::TestWithParam<const char*> {};
+
+TEST_P(RecordedWaits, NameThePeerAndAreSummed) {
   const trace::RecordReader reader(record());
-  RankThreads{.backend = shm, .ranks = 2}.run([&](Communicator& group) {
+  trace::Recorder::current()->restart_waits();
+  const BackendUnderTest waiting = backend(GetParam());
+  RankThreads{.backend = waiting, .ranks = 2}.run([&](Communicator& group) {
     if (group.rank() == 0) return group.barrier({.label = "late peer"});
     std::vector<trace::WaitView> waits;
-    while (waits.empty() || waits[0].call.label != "late peer") waits = reader.now().waits;
+    const Deadline deadline = Deadline::after_seconds(20.0);
+    while (!deadline.has_passed() && (waits.empty() || waits[0].call.label != "late peer")) {
+      waits = reader.now().waits;
+    }
+    ASSERT_FALSE(waits.empty());
     EXPECT_EQ(waits[0].peer_rank, 1);
     std::this_thread::sleep_for(std::chrono::milliseconds(20));
     group.barrier({.label = "late peer"});
@@ -104,6 +111,35 @@ TEST(RecordedWaits, NameThePeerAndAreSummed) {
   double waited_s = 0.0;
   for (const trace::WaitedView& waited : reader.now().waited) waited_s += waited.seconds;
   EXPECT_GE(waited_s, 0.02);
+}
+
+INSTANTIATE_TEST_SUITE_P(Backends, RecordedWaits, testing::Values("shm", "tcp"),
+                         [](const auto& test) { return std::string(test.param); });
+
+// Ranks 0 and 1 are on one host, rank 2 alone on the other: the first rank of the one waits for it,
+// and the second for the first.
+TEST(RecordedWaitsAcrossHosts, LeadToTheLateRank) {
+  const trace::RecordReader reader(record());
+  const BackendUnderTest hierarchical = backend("hierarchical");
+  RankThreads{.backend = hierarchical, .ranks = 3}.run([&](Communicator& group) {
+    if (group.rank() < 2) return group.barrier({.label = "late host"});
+    const auto is_waited_for = [&reader](const std::string& in, int rank) {
+      const std::vector<trace::WaitView> waits = reader.now().waits;
+      return std::any_of(waits.begin(), waits.end(), [&](const trace::WaitView& wait) {
+        return wait.call.label == "late host" && wait.call.group == in && wait.peer_rank == rank;
+      });
+    };
+    const Deadline deadline = Deadline::after_seconds(20.0);
+    while (!deadline.has_passed() &&
+           !(is_waited_for("test.column0", 1) && is_waited_for("test.host0", 0))) {
+      std::this_thread::yield();
+    }
+    EXPECT_TRUE(is_waited_for("test.column0", 1));
+    EXPECT_TRUE(is_waited_for("test.host0", 0));
+    group.barrier({.label = "late host"});
+  });
+
+  EXPECT_TRUE(reader.now().waits.empty());
 }
 
 }  // namespace

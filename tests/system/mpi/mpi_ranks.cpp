@@ -110,6 +110,7 @@ BackendUnderTest under_mpirun(std::string name, Make make, std::int64_t largest_
   return {.name = std::move(name),
           .most_ranks = test_world().size,
           .largest_count = largest_count,
+          .takes_huge_counts = largest_count > 100000,
           .run_here = run_here};
 }
 
