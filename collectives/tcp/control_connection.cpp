@@ -1,10 +1,29 @@
 #include "collectives/tcp/control_connection.hpp"
 
+#include <algorithm>
+#include <array>
+#include <span>
 #include <utility>
 
 #include "kernels/base/error.hpp"
 
 namespace muster::collectives::tcp {
+
+namespace {
+
+[[noreturn]] void throw_no_frame() {
+  throw Error(ErrorCode::io, "it sent what is no frame of this protocol");
+}
+
+}  // namespace
+
+ControlConnection::ControlConnection(Tcp::socket socket, const std::optional<ConnectionKeys>& keys,
+                                     Handlers handlers)
+    : socket_(std::move(socket)), handlers_(std::move(handlers)) {
+  if (!keys) return;
+  sealer_.emplace(keys->send);
+  opener_.emplace(keys->receive);
+}
 
 void ControlConnection::start() {
   asio::co_spawn(
@@ -13,7 +32,13 @@ void ControlConnection::start() {
 
 void ControlConnection::send(const Control& control) {
   if (is_closed_) return;
-  queue_.push_back(encode(control));
+  std::string frame = encode(control);
+  if (sealer_) {
+    std::string record(frame.size() + kSealBytes, '\0');
+    sealer_->seal(std::as_bytes(std::span(frame)), {}, std::as_writable_bytes(std::span(record)));
+    frame = std::move(record);
+  }
+  queue_.push_back(std::move(frame));
   if (queue_.size() > 1) return;
   asio::co_spawn(
       socket_.get_executor(), [self = shared_from_this()] { return self->write(); },
@@ -40,14 +65,48 @@ asio::awaitable<void> ControlConnection::read() {
 
 asio::awaitable<void> ControlConnection::read_all() {
   while (true) {
-    ControlHead head{};
-    co_await asio::async_read(socket_, asio::buffer(head), asio::use_awaitable);
-    std::optional<DecodedHead> decoded = decode(head);
-    if (!decoded) throw Error(ErrorCode::io, "it sent what is no frame of this protocol");
-    decoded->control.text.resize(decoded->text_bytes);
-    co_await asio::async_read(socket_, asio::buffer(decoded->control.text), asio::use_awaitable);
-    if (!is_closed_) handlers_.received(decoded->control);
+    Control control;
+    if (opener_) {
+      control = co_await read_sealed();
+    } else {
+      control = co_await read_plain();
+    }
+    if (!is_closed_) handlers_.received(control);
   }
+}
+
+asio::awaitable<Control> ControlConnection::read_plain() {
+  ControlHead head{};
+  co_await asio::async_read(socket_, asio::buffer(head), asio::use_awaitable);
+  std::optional<DecodedHead> decoded = decode(head);
+  if (!decoded) throw_no_frame();
+  decoded->control.text.resize(decoded->text_bytes);
+  co_await asio::async_read(socket_, asio::buffer(decoded->control.text), asio::use_awaitable);
+  co_return std::move(decoded->control);
+}
+
+asio::awaitable<Control> ControlConnection::read_sealed() {
+  std::array<std::byte, kControlHeadBytes + kMaxControlText + kSealBytes> record{};
+  const auto head = std::span(record).first<kRecordHeadBytes>();
+  co_await asio::async_read(socket_, asio::buffer(head.data(), head.size()), asio::use_awaitable);
+  const std::size_t bytes = text_bytes(head) + kSealBytes;
+  if (bytes > record.size()) throw_no_frame();
+  co_await asio::async_read(socket_, asio::buffer(record.data() + head.size(), bytes - head.size()),
+                            asio::use_awaitable);
+  const auto frame = opener_->open(std::span(record).first(bytes));
+  if (!frame) {
+    throw Error(ErrorCode::io,
+                "a record of its encrypted control connection did not open: it was changed, "
+                "repeated, left out or put in on the way");
+  }
+  ControlHead control_head{};
+  if (frame->size() < control_head.size()) throw_no_frame();
+  std::copy_n(frame->begin(), control_head.size(), control_head.begin());
+  std::optional<DecodedHead> decoded = decode(control_head);
+  if (!decoded || decoded->text_bytes != frame->size() - control_head.size()) throw_no_frame();
+  const auto text = frame->subspan(control_head.size());
+  decoded->control.text.assign(reinterpret_cast<const char*>(text.data()), text.size());
+  co_return std::move(decoded->control);
 }
 
 asio::awaitable<void> ControlConnection::write() {

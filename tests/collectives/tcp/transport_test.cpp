@@ -11,12 +11,26 @@
 namespace muster::collectives::tcp {
 namespace {
 
-class TcpTransportTest : public testing::TestWithParam<int> {
- protected:
-  TcpOptions options() const { return {.sockets = GetParam()}; }
+struct Connections {
+  int sockets;
+  bool encrypts;
 };
 
-INSTANTIATE_TEST_SUITE_P(Sockets, TcpTransportTest, testing::Values(1, 2, 8));
+class TcpTransportTest : public testing::TestWithParam<Connections> {
+ protected:
+  TcpOptions options() const {
+    return {.sockets = GetParam().sockets, .encrypts = GetParam().encrypts};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Sockets, TcpTransportTest,
+                         testing::Values(Connections{1, false}, Connections{2, false},
+                                         Connections{8, false}, Connections{1, true},
+                                         Connections{8, true}),
+                         [](const auto& test) {
+                           return std::to_string(test.param.sockets) +
+                                  (test.param.encrypts ? "Encrypted" : "Plain");
+                         });
 
 TEST_P(TcpTransportTest, MovesMessagesOfEverySizeBothWays) {
   constexpr std::array<std::size_t, 9> kSizes = {0,     1,      47,        48,     49,
