@@ -16,6 +16,10 @@ namespace {
 
 // Bytes per system call: enough to make its cost small, few enough to serve both directions.
 constexpr std::size_t kMostBytes = std::size_t{1} << 20;
+// A head and a body so short go through one buffer: copying them costs less than telling the kernel
+// of two.
+constexpr std::size_t kShortBytes = 256;
+using Short = std::array<std::byte, kShortBytes>;
 
 }  // namespace
 
@@ -48,6 +52,7 @@ void Stream::take(std::size_t bytes) noexcept {
 
 bool Stream::push() {
   if (pipe_ != nullptr) return push_sealed();
+  if (header_left_ + body_.size() <= kShortBytes) return push_short();
   std::array<iovec, 2> parts{};
   parts[0] = {header_.data() + (header_.size() - header_left_), header_left_};
   // The kernel does not write to what it sends.
@@ -57,6 +62,18 @@ bool Stream::push() {
   message.msg_iovlen = parts.size();
   const std::size_t moved =
       judge(::sendmsg(socket_.number(), &message, MSG_NOSIGNAL | MSG_DONTWAIT), false);
+  take(moved);
+  return moved > 0;
+}
+
+bool Stream::push_short() noexcept {
+  Short both;
+  std::byte* const middle = std::copy_n(header_.end() - static_cast<std::ptrdiff_t>(header_left_),
+                                        header_left_, both.data());
+  const std::byte* const end = std::copy_n(body_.data(), body_.size(), middle);
+  const auto bytes = static_cast<std::size_t>(end - both.data());
+  const std::size_t moved =
+      judge(::send(socket_.number(), both.data(), bytes, MSG_NOSIGNAL | MSG_DONTWAIT), false);
   take(moved);
   return moved > 0;
 }
@@ -87,14 +104,10 @@ std::size_t Stream::read_sealed(std::span<std::byte> to) {
 
 bool Stream::pull_head(std::span<std::byte> guess) {
   if (pipe_ != nullptr) return pull_sealed_head();
-  std::array<iovec, 2> parts{};
-  parts[0] = {head_.data() + head_have_, head_.size() - head_have_};
-  parts[1] = {guess.data(), std::min(guess.size(), kMostBytes)};
-  msghdr message{};
-  message.msg_iov = parts.data();
-  message.msg_iovlen = guess.empty() ? 1 : 2;
-  const std::size_t moved = judge(::recvmsg(socket_.number(), &message, MSG_DONTWAIT), true);
-  const std::size_t of_head = std::min(moved, parts[0].iov_len);
+  const std::span<std::byte> rest = std::span(head_).subspan(head_have_);
+  const bool is_short = rest.size() + guess.size() <= kShortBytes;
+  const std::size_t moved = is_short ? receive_short(rest, guess) : receive(rest, guess);
+  const std::size_t of_head = std::min(moved, rest.size());
   head_have_ += of_head;
   if (moved > 0 && head_have_ == head_.size()) {
     frame_ = decode(head_);
@@ -102,6 +115,26 @@ bool Stream::pull_head(std::span<std::byte> guess) {
     is_garbage_ = !frame_;
   }
   return moved > 0;
+}
+
+std::size_t Stream::receive(std::span<std::byte> head, std::span<std::byte> body) noexcept {
+  std::array<iovec, 2> parts{};
+  parts[0] = {head.data(), head.size()};
+  parts[1] = {body.data(), std::min(body.size(), kMostBytes)};
+  msghdr message{};
+  message.msg_iov = parts.data();
+  message.msg_iovlen = parts.size();
+  return judge(::recvmsg(socket_.number(), &message, MSG_DONTWAIT), true);
+}
+
+std::size_t Stream::receive_short(std::span<std::byte> head, std::span<std::byte> body) noexcept {
+  Short both;
+  const std::size_t moved =
+      judge(::recv(socket_.number(), both.data(), head.size() + body.size(), MSG_DONTWAIT), true);
+  const std::size_t of_head = std::min(moved, head.size());
+  std::copy_n(both.data(), of_head, head.data());
+  std::copy_n(both.data() + of_head, moved - of_head, body.data());
+  return moved;
 }
 
 // Its body lies beside it, so there is nothing to guess.

@@ -58,8 +58,12 @@ class Stream {
   /// What a system call moved; 0 when it would have waited or the connection has ended.
   std::size_t judge(std::ptrdiff_t result, bool is_read) noexcept;
 
+  bool push_short() noexcept;
   bool push_sealed();
   bool pull_sealed_head();
+  /// As judge(): head and body in one go.
+  std::size_t receive(std::span<std::byte> head, std::span<std::byte> body) noexcept;
+  std::size_t receive_short(std::span<std::byte> head, std::span<std::byte> body) noexcept;
   void take(std::size_t bytes) noexcept;
   std::size_t read_sealed(std::span<std::byte> to);
 
