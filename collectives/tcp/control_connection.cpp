@@ -1,7 +1,6 @@
 #include "collectives/tcp/control_connection.hpp"
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <utility>
 
@@ -86,27 +85,30 @@ asio::awaitable<Control> ControlConnection::read_plain() {
 }
 
 asio::awaitable<Control> ControlConnection::read_sealed() {
-  std::array<std::byte, kControlHeadBytes + kMaxControlText + kSealBytes> record{};
-  const auto head = std::span(record).first<kRecordHeadBytes>();
+  const auto head = std::span(record_).first<kRecordHeadBytes>();
   co_await asio::async_read(socket_, asio::buffer(head.data(), head.size()), asio::use_awaitable);
   const std::size_t bytes = text_bytes(head) + kSealBytes;
-  if (bytes > record.size()) throw_no_frame();
-  co_await asio::async_read(socket_, asio::buffer(record.data() + head.size(), bytes - head.size()),
-                            asio::use_awaitable);
-  const auto frame = opener_->open(std::span(record).first(bytes));
+  if (bytes > record_.size()) throw_no_frame();
+  const auto rest = std::span(record_).subspan(head.size(), bytes - head.size());
+  co_await asio::async_read(socket_, asio::buffer(rest.data(), rest.size()), asio::use_awaitable);
+  co_return open(std::span(record_).first(bytes));
+}
+
+Control ControlConnection::open(std::span<std::byte> record) {
+  const auto frame = opener_->open(record);
   if (!frame) {
     throw Error(ErrorCode::io,
                 "a record of its encrypted control connection did not open: it was changed, "
                 "repeated, left out or put in on the way");
   }
-  ControlHead control_head{};
-  if (frame->size() < control_head.size()) throw_no_frame();
-  std::copy_n(frame->begin(), control_head.size(), control_head.begin());
-  std::optional<DecodedHead> decoded = decode(control_head);
-  if (!decoded || decoded->text_bytes != frame->size() - control_head.size()) throw_no_frame();
-  const auto text = frame->subspan(control_head.size());
+  ControlHead head{};
+  if (frame->size() < head.size()) throw_no_frame();
+  std::copy_n(frame->begin(), head.size(), head.begin());
+  std::optional<DecodedHead> decoded = decode(head);
+  if (!decoded || decoded->text_bytes != frame->size() - head.size()) throw_no_frame();
+  const auto text = frame->subspan(head.size());
   decoded->control.text.assign(reinterpret_cast<const char*>(text.data()), text.size());
-  co_return std::move(decoded->control);
+  return std::move(decoded->control);
 }
 
 asio::awaitable<void> ControlConnection::write() {

@@ -1,9 +1,12 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 
 #include "collectives/net/asio.hpp"
@@ -40,12 +43,14 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
   asio::awaitable<void> read_all();
   asio::awaitable<Control> read_plain();
   asio::awaitable<Control> read_sealed();
+  Control open(std::span<std::byte> record);
   asio::awaitable<void> write();
 
   Tcp::socket socket_;
   Handlers handlers_;
   std::optional<Sealer> sealer_;
   std::optional<Opener> opener_;
+  std::array<std::byte, kControlHeadBytes + kMaxControlText + kSealBytes> record_;  // that comes in
   std::deque<std::string> queue_;  // the first one is being written
   bool is_closed_ = false;
 };
