@@ -32,6 +32,7 @@ std::string phrases() {
 Errors talk(BuggedStore& store, bool encrypts) {
   Errors errors;
   std::vector<std::jthread> ranks;
+  ranks.reserve(2);
   for (int rank = 0; rank < 2; ++rank) {
     ranks.emplace_back([&, rank] {
       try {
@@ -111,7 +112,7 @@ TEST(TcpEncryption, FindsAReplay) {
 }
 
 TEST(TcpEncryption, GivesOutNothingOfARecordThatIsCutOff) {
-  const std::string error = error_after([](std::string bytes, std::size_t offset) -> Words {
+  const std::string error = error_after([](const std::string& bytes, std::size_t offset) -> Words {
     constexpr std::size_t kAt = 5000;
     if (offset >= kAt) return std::nullopt;
     return bytes.substr(0, kAt - offset);
@@ -125,6 +126,7 @@ TEST(TcpEncryption, RefusesRanksThatDoNotAllEncrypt) {
   MemoryStore store;
   std::array<std::string, 3> errors;
   std::vector<std::jthread> ranks;
+  ranks.reserve(errors.size());
   for (int rank = 0; rank < 3; ++rank) {
     ranks.emplace_back([&, rank] {
       errors.at(static_cast<std::size_t>(rank)) = error_text(ErrorCode::config, [&] {
