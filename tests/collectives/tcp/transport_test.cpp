@@ -57,6 +57,7 @@ TEST_P(TcpTransportTest, MatchesMessagesInTheOrderOfPosting) {
   run_lanes(2, options(), [&](Transport& lane) {
     begin(lane, call_of(1));
     std::vector<std::string> texts;
+    texts.reserve(kMessages);
     for (int i = 0; i < kMessages; ++i) {
       const std::size_t bytes = static_cast<std::size_t>(i % 7) * 60'001;
       texts.push_back(lane.rank() == 0 ? message(bytes, 0, i) : std::string(bytes, '\0'));
@@ -139,6 +140,7 @@ TEST_P(TcpTransportTest, KeepsWhatNobodyHasAskedForYet) {
 TEST_P(TcpTransportTest, KeepsLanesApart) {
   run_ranks(2, options(), [&](TcpFabric& fabric) {
     std::vector<std::unique_ptr<Transport>> lanes;
+    lanes.reserve(Communicator::kMaxLanes);
     for (int lane = 0; lane < Communicator::kMaxLanes; ++lane) {
       lanes.push_back(fabric.open_lane(lane));
     }
