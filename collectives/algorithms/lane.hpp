@@ -53,6 +53,8 @@ struct Lane {
   /// Large messages move in pieces of so many bytes, so that one is combined while others travel.
   std::size_t piece_bytes = kPieceBytes;
   Deadline deadline = Deadline::never();  // of the call
+  /// Messages leave the host: they are long on their way, so that many must be at once.
+  bool crosses_hosts = false;
 
   static constexpr std::size_t kPieceBytes = 256 << 10;
 

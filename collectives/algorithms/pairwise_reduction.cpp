@@ -10,7 +10,13 @@ namespace muster::collectives::algorithms {
 namespace {
 
 constexpr Transport::Ticket kNoTicket = std::numeric_limits<Transport::Ticket>::max();
-constexpr std::int64_t kSlots = 2;  // pieces on the way at once
+// Pieces on the way at once. Inside a host two, which stay in the cache. Across hosts a piece waits
+// in the queues of both ends' links for the pieces of all others, and the slowest of n - 1 flows
+// holds up each: many small ones keep every flow busy meanwhile.
+constexpr std::int64_t kSlotsInside = 2;
+constexpr std::int64_t kMaxSlotsAcross = 8;
+constexpr std::size_t kPieceBytesAcross = 64 << 10;
+constexpr std::size_t kSlotBytesAcross = 4 << 20;  // of all slots together, if two fit
 // Large groups take smaller pieces, so that those of all ranks together stay in the cache.
 constexpr std::size_t kMaxSlotBytes = 4 << 20;
 constexpr std::size_t kMinPieceBytes = 64 << 10;
@@ -23,8 +29,19 @@ std::size_t index(std::int64_t number) {
 std::int64_t piece_length(const Lane& lane, Dtype dtype) {
   const std::size_t peers = index(std::max(1, lane.size() - 1));
   const std::size_t fair = std::max(kMinPieceBytes, kMaxSlotBytes / peers);
-  const std::size_t bytes = std::min(lane.piece_bytes, fair);
+  const std::size_t most = lane.crosses_hosts ? kPieceBytesAcross : fair;
+  const std::size_t bytes = std::min(lane.piece_bytes, most);
   return std::max<std::int64_t>(1, static_cast<std::int64_t>(bytes / size_of(dtype)));
+}
+
+std::int64_t slots_for(const Lane& lane, std::size_t part_bytes, std::int64_t pieces) {
+  std::int64_t slots = kSlotsInside;
+  if (lane.crosses_hosts) {
+    const auto room =
+        static_cast<std::int64_t>(kSlotBytesAcross / (part_bytes * index(lane.size())));
+    slots = std::clamp(room, kSlotsInside, kMaxSlotsAcross);
+  }
+  return std::min(slots, std::max<std::int64_t>(1, pieces));
 }
 
 /// One reduction on its way.
@@ -37,17 +54,19 @@ class Run {
     length_ = std::min(piece_length(lane, what.in.dtype), std::max<std::int64_t>(1, longest));
     pieces_ = (longest + length_ - 1) / length_;
     part_bytes_ = aligned(index(length_) * width_);
-    memory_ = lane.scratch.reserve(index(kSlots * lane.size()) * part_bytes_);
-    tickets_ = lane.scratch.tickets(index(kSlots * 2 * lane.size() * 2));
+    slots_ = slots_for(lane, part_bytes_, pieces_);
+    memory_ = lane.scratch.reserve(index(slots_ * lane.size()) * part_bytes_);
+    tickets_ = lane.scratch.tickets(index(slots_ * 2 * lane.size() * 2));
     std::fill(tickets_.begin(), tickets_.end(), kNoTicket);
   }
 
   void run() {
-    for (std::int64_t piece = 0; piece <= pieces_; ++piece) {
+    const std::int64_t ahead = slots_ - 1;
+    for (std::int64_t piece = 0; piece < pieces_ + ahead; ++piece) {
       if (piece < pieces_) post_contributions(piece);
-      if (piece > 0) {
-        reduce(piece - 1);
-        post_results(piece - 1);
+      if (piece >= ahead) {
+        reduce(piece - ahead);
+        post_results(piece - ahead);
       }
     }
     lane_.transport.wait_all();
@@ -61,7 +80,7 @@ class Run {
   // Where what `rank` has for this rank's piece comes in. The part of this rank itself holds a
   // result for which there is no room in out.
   TensorView part(int rank, std::int64_t piece, std::int64_t count) const {
-    const std::int64_t number = piece % kSlots * lane_.size() + rank;
+    const std::int64_t number = piece % slots_ * lane_.size() + rank;
     return {memory_.data() + index(number) * part_bytes_, what_.in.dtype, 1, count};
   }
   bool has_out() const { return what_.results != Results::to_root || lane_.rank() == what_.root; }
@@ -78,7 +97,7 @@ class Run {
   };
   std::span<Transport::Ticket> tickets_of(Kind kind, std::int64_t piece) const {
     const std::size_t n = 2 * index(lane_.size());
-    return tickets_.subspan((index(piece % kSlots) * 2 + static_cast<std::size_t>(kind)) * n, n);
+    return tickets_.subspan((index(piece % slots_) * 2 + static_cast<std::size_t>(kind)) * n, n);
   }
   Step step_of(Kind kind, std::int64_t piece, int k) const {
     const std::span<Transport::Ticket> tickets = tickets_of(kind, piece);
@@ -146,8 +165,9 @@ class Run {
   std::int64_t length_ = 1;
   std::int64_t pieces_ = 0;
   std::size_t part_bytes_ = 0;
-  std::span<std::byte> memory_;           // [kSlots][ranks] parts
-  std::span<Transport::Ticket> tickets_;  // [kSlots][kinds][ranks][2]
+  std::int64_t slots_ = 1;
+  std::span<std::byte> memory_;           // [slots][ranks] parts
+  std::span<Transport::Ticket> tickets_;  // [slots][kinds][ranks][2]
 };
 
 }  // namespace

@@ -28,9 +28,10 @@ struct PairwiseReduction {
 ///   step k of n - 1:  rank r --> r + k   what r has for the share of r + k
 ///                     rank r <-- r - k   what r - k has for the share of r
 ///
-/// Shares are cut into pieces; while one is reduced the next travels. Each rank sends
-/// (n - 1) / n of the vector in n - 1 messages per piece, twice that with results to all.
-/// `out` may be `in`, whole or, where results stay, the rank's own share of it. Up to 1024 ranks.
+/// Shares are cut into pieces; while one is reduced the next travel, more of them across hosts.
+/// Each rank sends (n - 1) / n of the vector in n - 1 messages per piece, twice that with results
+/// to all. `out` may be `in`, whole or, where results stay, the rank's own share of it. Up to 1024
+/// ranks.
 void run(Lane& lane, const PairwiseReduction& reduction);
 
 }  // namespace muster::collectives::algorithms

@@ -1,12 +1,17 @@
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "collectives/net/asio.hpp"
 #include "collectives/tcp/frame.hpp"
+#include "collectives/tcp/seal.hpp"
 
 namespace muster::collectives::tcp {
 
@@ -21,8 +26,9 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
     std::function<void(const std::string& how)> ended;
   };
 
-  ControlConnection(Tcp::socket socket, Handlers handlers)
-      : socket_(std::move(socket)), handlers_(std::move(handlers)) {}
+  /// Encrypted if there are keys: each frame is a record.
+  ControlConnection(Tcp::socket socket, const std::optional<ConnectionKeys>& keys,
+                    Handlers handlers);
 
   /// Begins to read.
   void start();
@@ -35,10 +41,16 @@ class ControlConnection : public std::enable_shared_from_this<ControlConnection>
  private:
   asio::awaitable<void> read();
   asio::awaitable<void> read_all();
+  asio::awaitable<Control> read_plain();
+  asio::awaitable<Control> read_sealed();
+  Control open(std::span<std::byte> record);
   asio::awaitable<void> write();
 
   Tcp::socket socket_;
   Handlers handlers_;
+  std::optional<Sealer> sealer_;
+  std::optional<Opener> opener_;
+  std::array<std::byte, kControlHeadBytes + kMaxControlText + kSealBytes> record_;  // that comes in
   std::deque<std::string> queue_;  // the first one is being written
   bool is_closed_ = false;
 };

@@ -39,7 +39,7 @@ asio::awaitable<void> expect_welcome(Tcp::socket& socket, const char* otherwise)
   if (welcome != kWelcome) throw Error(ErrorCode::config, otherwise);
 }
 
-asio::awaitable<void> introduce(Tcp::socket& socket, const DialRequest& request) {
+asio::awaitable<Nonces> introduce(Tcp::socket& socket, const DialRequest& request) {
   ClientHandshake handshake(request.secret);
   const collectives::Hello hello = handshake.hello();
   co_await asio::async_write(socket, asio::buffer(hello), asio::use_awaitable);
@@ -54,17 +54,19 @@ asio::awaitable<void> introduce(Tcp::socket& socket, const DialRequest& request)
   const IntroductionBytes bytes = request.introducer.seal(request.introduction, challenge);
   co_await asio::async_write(socket, asio::buffer(bytes), asio::use_awaitable);
   co_await expect_welcome(socket, "another rank of this job answers there");
+  co_return nonces_of(hello, challenge);
 }
 
 }  // namespace
 
-asio::awaitable<Tcp::socket> dial(asio::io_context& context, const Tcp::endpoint& to,
-                                  const DialRequest& request, double limit_s) {
+asio::awaitable<Greeted> dial(asio::io_context& context, const Tcp::endpoint& to,
+                              const DialRequest& request, double limit_s) {
   const auto attempt = std::make_shared<Attempt>(open_socket(context, to));
   close_at(attempt, limit_s);
+  Nonces nonces{};
   try {
     co_await attempt->socket.async_connect(to, asio::use_awaitable);
-    co_await introduce(attempt->socket, request);
+    nonces = co_await introduce(attempt->socket, request);
   } catch (const std::exception&) {
     attempt->timer.cancel();
     if (attempt->is_late) {
@@ -74,7 +76,7 @@ asio::awaitable<Tcp::socket> dial(asio::io_context& context, const Tcp::endpoint
   }
   attempt->is_over = true;
   attempt->timer.cancel();
-  co_return std::move(attempt->socket);
+  co_return Greeted{std::move(attempt->socket), nonces, End::client};
 }
 
 }  // namespace muster::collectives::tcp

@@ -5,6 +5,7 @@
 
 #include "collectives/net/asio.hpp"
 #include "collectives/tcp/introduction.hpp"
+#include "collectives/tcp/tcp_socket.hpp"
 
 namespace muster::collectives::tcp {
 
@@ -17,7 +18,7 @@ struct DialRequest {
 
 /// Connects to one address and proves who is there, both ways, within `limit_s`. Throws
 /// std::exception with the reason. On the thread of `context`.
-asio::awaitable<Tcp::socket> dial(asio::io_context& context, const Tcp::endpoint& to,
-                                  const DialRequest& request, double limit_s);
+asio::awaitable<Greeted> dial(asio::io_context& context, const Tcp::endpoint& to,
+                              const DialRequest& request, double limit_s);
 
 }  // namespace muster::collectives::tcp

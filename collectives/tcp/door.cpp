@@ -12,6 +12,7 @@ namespace muster::collectives::tcp {
 namespace {
 
 constexpr std::size_t kMostEndpoints = 32;
+constexpr std::string_view kEncrypted = " encrypted";
 
 bool is_sound(const Endpoint& endpoint) {
   ErrorStatus status;
@@ -22,7 +23,8 @@ bool is_sound(const Endpoint& endpoint) {
 }  // namespace
 
 std::string encode(const Door& door) {
-  std::string line = fmt::format("{} {}", door.pid, door.host);
+  std::string line =
+      fmt::format("{} {}{}", door.pid, door.host, door.is_encrypted ? kEncrypted : "");
   for (const Endpoint& endpoint : door.endpoints) line += fmt::format(" {}", to_string(endpoint));
   return line;
 }
@@ -33,6 +35,10 @@ Door decode_door(std::string_view line, std::string_view from) {
   words >> door.pid >> door.host;
   bool is_valid = !words.fail() && door.pid > 0;
   for (std::string word; is_valid && words >> word;) {
+    if (door.endpoints.empty() && !door.is_encrypted && word == kEncrypted.substr(1)) {
+      door.is_encrypted = true;
+      continue;
+    }
     door.endpoints.push_back(parse_endpoint(word, fmt::format("the address of {}", from)));
     is_valid = is_sound(door.endpoints.back()) && door.endpoints.size() <= kMostEndpoints;
   }

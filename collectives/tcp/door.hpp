@@ -11,11 +11,13 @@
 
 namespace muster::collectives::tcp {
 
-/// What a rank publishes of itself, as one line: "PID HOST ADDRESS:PORT ADDRESS:PORT …".
+/// What a rank publishes of itself, as one line: "PID HOST ADDRESS:PORT ADDRESS:PORT …", with
+/// the word "encrypted" after HOST where that rank encrypts its connections.
 struct Door {
   pid_t pid = 0;
   std::string host;
   std::vector<Endpoint> endpoints;  // where it listens, in order of preference
+  bool is_encrypted = false;
 
   bool operator==(const Door&) const = default;
 };

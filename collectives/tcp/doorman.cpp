@@ -35,6 +35,7 @@ struct Doorman::Stranger {
   std::string peer;
   bool is_greeted = false;
   bool has_wrong_secret = false;
+  Nonces nonces{};
   Deadline::Clock::time_point since = Deadline::Clock::now();
 
   void close() noexcept {
@@ -113,7 +114,7 @@ asio::awaitable<void> Doorman::greet(std::shared_ptr<Stranger> stranger,
     prepare_accepted(stranger->socket);
     const Introduction introduction = co_await shake_hands(*stranger);
     stranger->is_greeted = true;
-    setup_.admit(introduction, std::move(stranger->socket));
+    setup_.admit(introduction, {std::move(stranger->socket), stranger->nonces, End::server});
   } catch (const std::exception& error) {
     const std::string text =
         fmt::format("tcp: connection refused: peer={} reason=\"{}\"", stranger->peer, error.what());
@@ -138,6 +139,7 @@ asio::awaitable<Introduction> Doorman::shake_hands(Stranger& stranger) {
   }
   co_await read(hello.data() + kMagicBytes, hello.size() - kMagicBytes);
   const Challenge challenge = handshake.challenge(hello);
+  stranger.nonces = nonces_of(hello, challenge);
   co_await write(challenge);
   Answer answer{};
   co_await read(answer.data(), answer.size());

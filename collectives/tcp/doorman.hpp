@@ -35,7 +35,7 @@ class Doorman {
     int rank;  // who is meant by those who come
     int size;
     StrangerLimits limits;
-    std::function<void(const Introduction&, Tcp::socket)> admit;
+    std::function<void(const Introduction&, Greeted)> admit;
   };
 
   /// Listens at once on these numeric addresses, each on a port of its own. Error(io).

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "collectives/net/fd.hpp"
+#include "collectives/tcp/seal.hpp"
 #include "kernels/base/error.hpp"
 
 namespace muster::collectives::tcp {
@@ -17,6 +18,7 @@ struct Arrival {
   int peer = 0;
   int count = 1;  // how many the peer and this rank will have on the lane
   Fd socket;
+  std::optional<ConnectionKeys> keys = {};  // it is encrypted
 };
 
 /// Why a lane cannot go on, from a certain call on: those before it are not concerned, and may be

@@ -21,7 +21,7 @@ constexpr int kTurns = 2;
 
 void Link::add(Arrival arrival) {
   expected_streams_ = arrival.count;
-  streams_.emplace_back(std::move(arrival.socket));
+  streams_.emplace_back(std::move(arrival.socket), arrival.keys);
 }
 
 bool Link::has_ended() const noexcept {
@@ -158,9 +158,9 @@ void Link::note_received(const Frame& frame) {
   while (!receives_.is_empty() && receives_.at(receives_.first()).is_done) receives_.pop();
 }
 
-std::optional<Frame> Link::peek_unasked() const noexcept {
+std::optional<Frame> Link::peek_unasked() {
   if (!receives_.is_empty()) return std::nullopt;
-  for (const Stream& stream : streams_) {
+  for (Stream& stream : streams_) {
     if (auto frame = stream.peek()) return frame;
   }
   return std::nullopt;

@@ -53,7 +53,7 @@ class Link {
   /// The part of progress() that sends.
   bool push_all();
   /// The head of a chunk that has come and that nobody has asked for, if no receive is posted.
-  std::optional<Frame> peek_unasked() const noexcept;
+  std::optional<Frame> peek_unasked();
   /// What to wait for before progress() can move more.
   void add_polls(std::vector<pollfd>& polls) const;
 

@@ -39,6 +39,7 @@ class Service::Impl {
       : state_(setup.state),
         secret_(setup.secret),
         introducer_(setup.secret, setup.state.name()),
+        encrypts_(setup.encrypts),
         sockets_(setup.sockets),
         addresses_(static_cast<std::size_t>(state_.size())),
         reasons_(static_cast<std::size_t>(state_.size())),
@@ -49,8 +50,8 @@ class Service::Impl {
                   state_.rank(),
                   state_.size(),
                   {setup.most_strangers, setup.handshake_limit_s},
-                  [this](const Introduction& introduction, Tcp::socket socket) {
-                    admit(introduction, std::move(socket));
+                  [this](const Introduction& introduction, Greeted greeted) {
+                    admit(introduction, std::move(greeted));
                   }},
                  setup.addresses) {
     doorman_.open();
@@ -187,9 +188,9 @@ class Service::Impl {
       for (const Endpoint& candidate : candidates) {
         const Tcp::endpoint to(asio::ip::make_address(candidate.host), candidate.port);
         try {
-          Tcp::socket socket = co_await dial(context_, to, request, kDialLimitS);
+          Greeted greeted = co_await dial(context_, to, request, kDialLimitS);
           addresses_[static_cast<std::size_t>(peer)] = to;
-          add_control(peer, std::move(socket));
+          add_control(peer, std::move(greeted));
           co_return;
         } catch (const std::exception& error) {
           reasons += fmt::format("{}{}: {}", reasons.empty() ? "" : "; ", to_string(candidate),
@@ -214,8 +215,8 @@ class Service::Impl {
     while (!limit.has_passed() && state_.presence(peer) == Presence::here && !is_leaving_) {
       try {
         const Tcp::endpoint to = addresses_[static_cast<std::size_t>(peer)];
-        Tcp::socket socket = co_await dial(context_, to, request, kDialLimitS);
-        deliver(peer, introduction, socket);
+        Greeted greeted = co_await dial(context_, to, request, kDialLimitS);
+        deliver(peer, introduction, greeted);
         co_return;
       } catch (const std::exception& error) {
         reason = error.what();
@@ -230,30 +231,36 @@ class Service::Impl {
     state_.inbox(introduction.lane).fail({0, Error(ErrorCode::peer_lost, text)});
   }
 
-  void admit(const Introduction& introduction, Tcp::socket socket) {
+  void admit(const Introduction& introduction, Greeted greeted) {
     if (introduction.from > state_.rank()) {
       throw Error(ErrorCode::io, "the lower rank connects to the higher one");
     }
     if (introduction.lane != Introduction::kControl) {
-      return deliver(introduction.from, introduction, socket);
+      return deliver(introduction.from, introduction, greeted);
     }
-    add_control(introduction.from, std::move(socket));
+    add_control(introduction.from, std::move(greeted));
   }
 
-  void deliver(int peer, const Introduction& introduction, Tcp::socket& socket) {
+  std::optional<ConnectionKeys> keys_of(const Greeted& greeted) const {
+    if (!encrypts_) return std::nullopt;
+    return derive_keys(secret_, greeted.nonces, state_.name(), greeted.end);
+  }
+
+  void deliver(int peer, const Introduction& introduction, Greeted& greeted) {
     begun_.insert({peer, introduction.lane});
-    state_.inbox(introduction.lane).put({peer, introduction.count, release(socket)});
+    state_.inbox(introduction.lane)
+        .put({peer, introduction.count, release(greeted.socket), keys_of(greeted)});
   }
 
-  void add_control(int peer, Tcp::socket socket) {
-    keep_alive(socket);
-    state_.set_address(peer, socket.remote_endpoint().address().to_string());
+  void add_control(int peer, Greeted greeted) {
+    keep_alive(greeted.socket);
+    state_.set_address(peer, greeted.socket.remote_endpoint().address().to_string());
     auto& connection = controls_[static_cast<std::size_t>(peer)];
     // A peer that did not hear our welcome in time has given up the first one.
     const bool is_new = connection == nullptr;
     if (!is_new) connection->close();
     connection = std::make_shared<ControlConnection>(
-        std::move(socket),
+        std::move(greeted.socket), keys_of(greeted),
         ControlConnection::Handlers{[this, peer](const Control& control) { hear(peer, control); },
                                     [this, peer](const std::string& how) {
                                       state_.note_lost(peer, how);
@@ -313,6 +320,7 @@ class Service::Impl {
   GroupState& state_;
   const Secret secret_;
   const Introducer introducer_;
+  const bool encrypts_;
   const int sockets_;
   bool is_leaving_ = false;
   std::vector<Tcp::endpoint> addresses_;  // [size] where a higher rank answered

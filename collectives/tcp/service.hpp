@@ -24,6 +24,7 @@ class Service {
   struct Setup {
     GroupState& state;  // outlives the service
     Secret secret;
+    bool encrypts = false;
     std::vector<std::string> addresses;  // numeric, to listen on
     int sockets = 1;                     // data connections per peer and lane
     std::size_t most_strangers = 64;

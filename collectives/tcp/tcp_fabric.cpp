@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <utility>
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -54,16 +55,40 @@ Service::Setup make_setup(const GroupSpec& group, GroupState& state, const TcpOp
   }
   return {.state = state,
           .secret = *group.secret,
+          .encrypts = options.encrypts,
           .addresses = choose_addresses(group, options),
           .sockets = std::clamp(options.sockets, 1, kMaxSockets),
           .most_strangers = options.most_strangers,
           .handshake_limit_s = options.handshake_limit_s};
 }
 
+// A rank that sends in the clear what another takes for sealed would look like an attack.
+void check_agreement(const GroupState& state, int peer, bool encrypts, bool we_encrypt) {
+  if (encrypts == we_encrypt) return;
+  const auto [one, other] =
+      encrypts ? std::pair(peer, state.rank()) : std::pair(state.rank(), peer);
+  throw Error(ErrorCode::config,
+              fmt::format("group {}: {} encrypts its tcp connections (MUSTER_TCP_ENCRYPT=1), {} "
+                          "does not; set it alike on all ranks",
+                          state.name(), state.describe(one), state.describe(other)));
+}
+
+bool encrypts_by_environment() {
+  const char* const value = std::getenv("MUSTER_TCP_ENCRYPT");
+  const std::string_view text = value == nullptr ? "0" : value;
+  if (text == "0" || text == "1") return text == "1";
+  throw Error(
+      ErrorCode::config,
+      fmt::format("MUSTER_TCP_ENCRYPT is \"{}\": 1 encrypts the connections of the tcp back "
+                  "end, 0 does not",
+                  text));
+}
+
 }  // namespace
 
 TcpOptions TcpOptions::from_environment() {
   TcpOptions options;
+  options.encrypts = encrypts_by_environment();
   if (const char* const interfaces = std::getenv("MUSTER_INTERFACE")) {
     options.interfaces = interfaces;
   }
@@ -86,7 +111,7 @@ TcpFabric::TcpFabric(const GroupSpec& group, Store& store, const TcpOptions& opt
     : state_(group.name, group.rank, group.size),
       policy_(WaitPolicy::of(group.cores_per_rank)),
       service_(make_setup(group, state_, options)) {
-  const Door mine{::getpid(), this_host(), service_.endpoints()};
+  const Door mine{::getpid(), this_host(), service_.endpoints(), options.encrypts};
   store.set(key_of(group, group.rank), encode(mine));
   state_.set_name(group.rank, {mine.pid, mine.host, mine.endpoints.front().host});
   // Those we call come first: they may call others meanwhile.
@@ -96,6 +121,7 @@ TcpFabric::TcpFabric(const GroupSpec& group, Store& store, const TcpOptions& opt
                                   fmt::format("rank {} of group {}", peer, group.name));
     state_.set_name(peer, {door.pid, door.host, door.endpoints.front().host});
     state_.set_process(peer, door.pid, group.hosts[static_cast<std::size_t>(peer)]);
+    check_agreement(state_, peer, door.is_encrypted, options.encrypts);
     if (peer > group.rank) service_.call(peer, door.endpoints);
   }
   service_.await_everyone(deadline);

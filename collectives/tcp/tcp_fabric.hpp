@@ -22,8 +22,9 @@ struct TcpOptions {
   int sockets = 1;  // data connections per peer and lane, 1 to 8
   std::size_t most_strangers = 64;
   double handshake_limit_s = 5.0;
+  bool encrypts = false;  // all connections; the same on all ranks
 
-  /// MUSTER_INTERFACE and MUSTER_TCP_SOCKETS. Error(config) names the variable.
+  /// MUSTER_INTERFACE, MUSTER_TCP_SOCKETS and MUSTER_TCP_ENCRYPT. Error(config) names the variable.
   static TcpOptions from_environment();
 };
 
@@ -32,15 +33,17 @@ struct TcpOptions {
 /// Each rank listens on its interfaces' addresses, publishes them in the store under
 /// comm/GROUP/RANK/tcp, and has one control connection with every other rank and `sockets` data
 /// connections per lane with those it exchanges messages with. Whoever connects proves to know the
-/// job's secret before anything else; data is neither encrypted nor sealed. A rank without cores of
-/// its own (cores_per_rank 0) does not poll.
+/// job's secret before anything else; what follows is neither encrypted nor sealed unless
+/// `encrypts` (seal.hpp says how). A rank without cores of its own (cores_per_rank 0) does not
+/// poll.
 ///
 /// A rank that ends without destroying its fabric is lost to all others at once; a host that goes
 /// silent, within about 20 s. One thread of its own.
 class TcpFabric final : public Fabric {
  public:
   /// Collective over the group. Error(timeout) names the ranks that did not come and why,
-  /// invalid_argument when the group has no secret, config for a bad choice of interfaces.
+  /// invalid_argument when the group has no secret, config for a bad choice of interfaces or ranks
+  /// that do not all encrypt.
   TcpFabric(const GroupSpec& group, Store& store, const TcpOptions& options, Deadline deadline);
 
   std::string_view name() const noexcept override { return "tcp"; }

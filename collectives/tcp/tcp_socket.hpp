@@ -4,9 +4,17 @@
 
 #include "collectives/net/asio.hpp"
 #include "collectives/net/fd.hpp"
+#include "collectives/tcp/seal.hpp"
 
 /// How the sockets of this back end are set up. For its source files only.
 namespace muster::collectives::tcp {
+
+/// A connection whose two ends have proved to know the secret.
+struct Greeted {
+  Tcp::socket socket;
+  Nonces nonces;
+  End end;  // ours
+};
 
 /// A socket to connect with: closed on exec, with explicit buffers, which the kernel would
 /// otherwise grow too late, and without delay.

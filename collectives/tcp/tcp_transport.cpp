@@ -130,8 +130,8 @@ bool TcpTransport::progress() {
     } catch (const Mismatch& mismatch) {
       throw_mismatch(peer, mismatch);
     } catch (Error& error) {
-      error.add_context(
-          fmt::format("receiving from {} in {}", state_.describe(peer), describe_call()));
+      error.add_context(fmt::format("{} receiving from {} in {}", state_.describe(rank()),
+                                    state_.describe(peer), describe_call()));
       throw;
     }
     is_any_idle = is_any_idle || link.is_idle();

@@ -1,5 +1,6 @@
 #include "collectives/transport/transport_communicator.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "collectives/algorithms/list.hpp"
@@ -22,10 +23,12 @@ std::size_t whole_bytes(const Call& call, int size) {
 
 /// What a lane needs. The thread is last, so that it ends first.
 struct TransportCommunicator::LaneEnd {
-  LaneEnd(Fabric& fabric, int number, kernels::Device& shared)
+  LaneEnd(Fabric& fabric, int number, kernels::Device& shared, bool crosses_hosts)
       : device(number == 0 ? nullptr : kernels::open_device("cpu", kernels::DeviceOptions())),
         transport(fabric.open_lane(number)),
-        lane{*transport, number == 0 ? shared : *device, scratch} {}
+        lane{*transport, number == 0 ? shared : *device, scratch} {
+    lane.crosses_hosts = crosses_hosts;
+  }
 
   std::unique_ptr<kernels::Device> device;  // lanes above 0 run beside the caller's own work
   std::unique_ptr<Transport> transport;
@@ -39,6 +42,8 @@ TransportCommunicator::TransportCommunicator(const GroupSpec& group, std::unique
     : Communicator(group.name, group.rank, group.size),
       fabric_(std::move(fabric)),
       has_threads_(group.cores_per_rank >= 2),
+      crosses_hosts_(std::ranges::any_of(
+          group.hosts, [&](const std::string& host) { return host != group.hosts.front(); })),
       device_(device),
       algorithms_(std::move(algorithms)) {}
 
@@ -54,7 +59,7 @@ Pending TransportCommunicator::do_call(const Call& call) {
 TransportCommunicator::LaneEnd& TransportCommunicator::lane_end(int lane) {
   std::unique_ptr<LaneEnd>& end = lane_ends_[static_cast<std::size_t>(lane)];
   if (end != nullptr) return *end;
-  end = std::make_unique<LaneEnd>(*fabric_, lane, device_);
+  end = std::make_unique<LaneEnd>(*fabric_, lane, device_, crosses_hosts_);
   if (lane > 0 && has_threads_) {
     end->worker =
         std::make_unique<LaneWorker>([this, made = end.get()](const Call& call, Deadline deadline) {

@@ -50,6 +50,7 @@ class TransportCommunicator final : public Communicator {
 
   std::unique_ptr<Fabric> fabric_;
   bool has_threads_;
+  const bool crosses_hosts_;
   kernels::Device& device_;
   AlgorithmTable algorithms_;
   std::atomic<bool> has_failed_{false};

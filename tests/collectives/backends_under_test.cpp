@@ -7,6 +7,7 @@
 #include "collectives/backends.hpp"
 #include "collectives/hierarchy/hierarchical_communicator.hpp"
 #include "collectives/shm/shm_communicator.hpp"
+#include "collectives/tcp/tcp_fabric.hpp"
 #include "collectives/transport/transport_communicator.hpp"
 #include "tests/collectives/rank_threads.hpp"
 #include "tests/support/local_fabric.hpp"
@@ -162,12 +163,37 @@ BackendUnderTest fabric_in_memory() {
   return {.name = "fabric", .make_group = make_group, .largest_count = 100003};
 }
 
+// Over encrypted connections.
+BackendUnderTest encrypted_tcp() {
+  const auto make_group = [](int ranks, int cores_per_rank) -> MakeRank {
+    auto store = std::make_shared<MemoryStore>();
+    const Secret secret = Secret::random();
+    return [=](int rank, kernels::Device& device) -> std::unique_ptr<Communicator> {
+      GroupSpec group;
+      group.name = "test";
+      group.rank = rank;
+      group.size = ranks;
+      group.hosts.assign(static_cast<std::size_t>(ranks), "here");
+      group.cores_per_rank = cores_per_rank;
+      group.secret = secret;
+      return std::make_unique<TransportCommunicator>(
+          group,
+          std::make_unique<tcp::TcpFabric>(group, *store, tcp::TcpOptions{.encrypts = true},
+                                           soon()),
+          device);
+    };
+  };
+  return {
+      .name = "tcp_encrypted", .make_group = make_group, .most_ranks = 2, .largest_count = 40009};
+}
+
 }  // namespace
 
 std::vector<BackendUnderTest> all_backends() {
   return {by_name("self"),
           by_name("shm"),
           by_name("tcp"),
+          encrypted_tcp(),
           shm_in_one_mapping(),
           fabric_in_memory(),
           hierarchical("hierarchical", equal_hosts, 8),

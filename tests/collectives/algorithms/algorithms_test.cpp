@@ -41,8 +41,14 @@ class Algorithms : public testing::TestWithParam<Case> {
 
   // Whatever the ranks hold for these problems is right at the end of each.
   void solve(const std::vector<Problem>& problems) const {
+    solve(problems, false);
+    // The others do not care.
+    if (algorithm().name == "pairwise") solve(problems, true);
+  }
+  void solve(const std::vector<Problem>& problems, bool crosses_hosts) const {
     const LocalNetwork network("test", ranks());
     as_each_rank(network, ranks(), kPieceBytes, [&](RankLane& self) {
+      self.lane.crosses_hosts = crosses_hosts;
       for (const Problem& problem : problems) {
         RankData data(problem, self.lane.rank());
 

@@ -33,6 +33,13 @@ TEST(Door, IsReadAsItWasWritten) {
   EXPECT_EQ(decode_door(encode(door), "rank 1"), door);
 }
 
+TEST(Door, SaysWhetherItsConnectionsAreEncrypted) {
+  const Door door{4711, "node-3", {{"10.0.0.2", 29500}}, true};
+
+  EXPECT_EQ(encode(door), "4711 node-3 encrypted 10.0.0.2:29500");
+  EXPECT_EQ(decode_door(encode(door), "rank 1"), door);
+}
+
 TEST(Door, RefusesWhatIsNone) {
   for (const char* line : {"", "x", "4711", "4711 host", "4711 host node-3:29500",
                            "4711 host 10.0.0.2:0", "0 host 10.0.0.2:1"}) {

@@ -69,6 +69,7 @@ inline void run_ranks(int ranks, const TcpOptions& options,
                       const std::function<void(TcpFabric&)>& body) {
   MemoryStore store;
   std::vector<std::jthread> threads;
+  threads.reserve(static_cast<std::size_t>(ranks));
   for (int rank = 0; rank < ranks; ++rank) {
     threads.emplace_back([&, rank] {
       try {

@@ -11,12 +11,26 @@
 namespace muster::collectives::tcp {
 namespace {
 
-class TcpTransportTest : public testing::TestWithParam<int> {
- protected:
-  TcpOptions options() const { return {.sockets = GetParam()}; }
+struct Connections {
+  int sockets;
+  bool encrypts;
 };
 
-INSTANTIATE_TEST_SUITE_P(Sockets, TcpTransportTest, testing::Values(1, 2, 8));
+class TcpTransportTest : public testing::TestWithParam<Connections> {
+ protected:
+  TcpOptions options() const {
+    return {.sockets = GetParam().sockets, .encrypts = GetParam().encrypts};
+  }
+};
+
+INSTANTIATE_TEST_SUITE_P(Sockets, TcpTransportTest,
+                         testing::Values(Connections{1, false}, Connections{2, false},
+                                         Connections{8, false}, Connections{1, true},
+                                         Connections{8, true}),
+                         [](const auto& test) {
+                           return std::to_string(test.param.sockets) +
+                                  (test.param.encrypts ? "Encrypted" : "Plain");
+                         });
 
 TEST_P(TcpTransportTest, MovesMessagesOfEverySizeBothWays) {
   constexpr std::array<std::size_t, 9> kSizes = {0,     1,      47,        48,     49,
@@ -43,6 +57,7 @@ TEST_P(TcpTransportTest, MatchesMessagesInTheOrderOfPosting) {
   run_lanes(2, options(), [&](Transport& lane) {
     begin(lane, call_of(1));
     std::vector<std::string> texts;
+    texts.reserve(kMessages);
     for (int i = 0; i < kMessages; ++i) {
       const std::size_t bytes = static_cast<std::size_t>(i % 7) * 60'001;
       texts.push_back(lane.rank() == 0 ? message(bytes, 0, i) : std::string(bytes, '\0'));
@@ -125,6 +140,7 @@ TEST_P(TcpTransportTest, KeepsWhatNobodyHasAskedForYet) {
 TEST_P(TcpTransportTest, KeepsLanesApart) {
   run_ranks(2, options(), [&](TcpFabric& fabric) {
     std::vector<std::unique_ptr<Transport>> lanes;
+    lanes.reserve(Communicator::kMaxLanes);
     for (int lane = 0; lane < Communicator::kMaxLanes; ++lane) {
       lanes.push_back(fabric.open_lane(lane));
     }
