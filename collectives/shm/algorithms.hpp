@@ -38,16 +38,16 @@ void all_gather_v(Lane& lane, const Call& call);
 void reduce_scatter(Lane& lane, const Call& call);
 void reduce_scatter_v(Lane& lane, const Call& call);
 
-/// Data at the root that is symmetric or reached directly: each rank copies from there. Else through
-/// the root's staging.
+/// Data at the root that is symmetric or reached directly: each rank copies from there. Else
+/// through the root's staging.
 void broadcast(Lane& lane, const Call& call);
 
 /// Output at the root that is reached: each rank writes its share there. Symmetric inputs: the root
 /// copies from there. Else through the staging of each.
 void gather(Lane& lane, const Call& call);
 
-/// Input at the root that is reached: each rank copies its share from there. Symmetric outputs: the root
-/// writes there. Else through the root's staging.
+/// Input at the root that is reached: each rank copies its share from there. Symmetric outputs: the
+/// root writes there. Else through the root's staging.
 void scatter(Lane& lane, const Call& call);
 
 /// As all_gather: inputs are read, or else outputs written, in place where they are reached. The

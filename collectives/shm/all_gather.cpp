@@ -19,12 +19,12 @@ class AllGather {
   void run() {
     copy(lane_, at(call_.out.data, shares_.share(lane_.rank())), call_.in.data, call_.in.bytes(),
          is_streaming_);
-    if (all_inputs_are_symmetric(lane_)) {
+    const bool can_push = all_outputs_are_symmetric(lane_);
+    const bool can_pull = all_inputs_are_symmetric(lane_);
+    if (can_pull || (lane_.group().reaches_private && !can_push)) {
       pull();
-    } else if (all_outputs_are_symmetric(lane_)) {
+    } else if (can_push) {
       push();
-    } else if (lane_.group().reaches_private) {
-      pull();
     } else {
       staged();
     }

@@ -90,12 +90,12 @@ class Exchange {
     copy(lane_, output(plan_.out.share(lane_.rank())), input(mine), bytes_of(mine, dtype_),
          is_streaming_);
     if (plan_.largest == 0) return;
-    if (all_inputs_are_symmetric(lane_)) {
+    const bool can_push = all_outputs_are_symmetric(lane_);
+    const bool can_pull = all_inputs_are_symmetric(lane_);
+    if (can_pull || (lane_.group().reaches_private && !can_push)) {
       pull();
-    } else if (all_outputs_are_symmetric(lane_)) {
+    } else if (can_push) {
       push();
-    } else if (lane_.group().reaches_private) {
-      pull();
     } else {
       staged();
     }

@@ -34,12 +34,12 @@ struct Group {
   std::string name;
   int rank = 0;
   int size = 1;
-  std::vector<Peer> peers;  // [size]
+  bool reaches_private = false;  // every rank may read and write the others' private memory
+  std::vector<Peer> peers;       // [size]
   Segments segments;
   PeerWatch watch;
   WaitPolicy policy;
   Tuning tuning;
-  bool reaches_private = false;  // every rank may read and write the others' private memory
 
   ControlBlock& control(int of_rank) const noexcept { return segments.control(of_rank); }
 

@@ -50,9 +50,8 @@ void measure_all_reduce(Communicator& group, const char* what, std::size_t bytes
 void measure_shares(Communicator& group, std::size_t bytes, Buffers at) {
   const auto share = static_cast<std::int64_t>(allreduce_loop::share_count(bytes, group.size()));
   const std::int64_t whole = share * group.size();
-  measure(group, "all_gather", bytes, 1.0, [&] {
-    group.all_gather(vector_view(at.in, share), vector_view(at.out, whole)).wait();
-  });
+  measure(group, "all_gather", bytes, 1.0,
+          [&] { group.all_gather(vector_view(at.in, share), vector_view(at.out, whole)).wait(); });
   measure(group, "reduce_scatter", bytes, 1.0, [&] {
     group.reduce_scatter(vector_view(at.in, whole), vector_view(at.out, share), ReduceOp::sum)
         .wait();

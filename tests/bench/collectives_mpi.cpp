@@ -27,9 +27,8 @@ void measure_size(std::size_t bytes, float* in, float* out) {
           [&] { MPI_Allreduce(in, out, count, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
   measure("all_gather", bytes, 1.0,
           [&] { MPI_Allgather(in, share, MPI_FLOAT, out, share, MPI_FLOAT, MPI_COMM_WORLD); });
-  measure("reduce_scatter", bytes, 1.0, [&] {
-    MPI_Reduce_scatter_block(in, out, share, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD);
-  });
+  measure("reduce_scatter", bytes, 1.0,
+          [&] { MPI_Reduce_scatter_block(in, out, share, MPI_FLOAT, MPI_SUM, MPI_COMM_WORLD); });
   measure("broadcast", bytes, 1.0, [&] { MPI_Bcast(in, count, MPI_FLOAT, 0, MPI_COMM_WORLD); });
   measure("send_recv", bytes, 2.0, [&] {
     if (rank > 1) return;
