@@ -26,11 +26,14 @@ class Fifo {
     return items_[head_ + static_cast<std::size_t>(number - first_)];
   }
 
-  void push(T item) { items_.push_back(std::move(item)); }
+  void push(T item) {
+    // Room for the longest tail and as many more: when to grow is not left to who is quicker.
+    if (items_.capacity() == 0) items_.reserve(2 * kLongTail);
+    items_.push_back(std::move(item));
+  }
   void pop() {
     ++head_;
     ++first_;
-    constexpr std::size_t kLongTail = 64;
     if (head_ == items_.size()) {
       items_.clear();
       head_ = 0;
@@ -41,6 +44,8 @@ class Fifo {
   }
 
  private:
+  static constexpr std::size_t kLongTail = 64;  // elements that are gone, before memory is tidied
+
   std::vector<T> items_;
   std::size_t head_ = 0;     // where in items_ the first element lies
   std::uint64_t first_ = 0;  // its number

@@ -8,6 +8,8 @@
 #include <fmt/ranges.h>
 #include <sched.h>
 
+#include "collectives/tcp/introduction.hpp"
+
 namespace muster::collectives::tcp {
 namespace {
 
@@ -30,7 +32,11 @@ TcpTransport::TcpTransport(GroupState& state, int lane, const WaitPolicy& policy
       recorded_name_(state.name()),
       links_(static_cast<std::size_t>(state.size())),
       is_busy_(static_cast<std::size_t>(state.size())),
-      waits_(state) {}
+      waits_(state) {
+  // Who is waited for first, and when, is chance: no call may be the one that allocates.
+  busy_.reserve(links_.size());
+  polls_.reserve(1 + links_.size() * kMaxSockets);
+}
 
 // Runs what may fail for good: the first error is kept, and the same for later calls.
 template <typename Body>
