@@ -132,6 +132,32 @@ TEST(AlgorithmTable, ChangesNothingIfOneOfSeveralNamesIsUnknown) {
   EXPECT_EQ(table, AlgorithmTable());
 }
 
+TEST(AlgorithmTable, TellsWhichWordIsUnknownAndWhatCouldStandThere) {
+  const std::string text = "ring;all_reduce=rnig";
+  const auto unknown = AlgorithmTable::find_unknown(text);
+
+  ASSERT_TRUE(unknown.has_value());
+  EXPECT_EQ(unknown->word, "rnig");
+  EXPECT_EQ(unknown->kind, CallKind::all_reduce);
+  EXPECT_EQ(unknown->known.front(), "auto");
+  EXPECT_EQ(unknown->known.size(), algorithm_names(CallKind::all_reduce).size() + 1);
+  EXPECT_TRUE(AlgorithmTable::find_unknown("=ring")->is_kind);
+  for (const char* sound : {"", "ring", "ring;all_reduce=auto", "auto"}) {
+    EXPECT_FALSE(AlgorithmTable::find_unknown(sound).has_value()) << sound;
+  }
+}
+
+TEST(AlgorithmTable, SaysItsNamesInTheFormThatItTakes) {
+  AlgorithmTable table;
+  EXPECT_EQ(table.names(), "auto");
+  EXPECT_EQ(table.named(CallKind::all_reduce), "");
+
+  table.use("broadcast=chain;all_reduce=tree");
+
+  EXPECT_EQ(table.names(), "all_reduce=tree;broadcast=chain");
+  EXPECT_EQ(table.named(CallKind::all_reduce), "tree");
+}
+
 TEST(AlgorithmTable, IsTheSameAfterATripThroughText) {
   AlgorithmTable table({.alpha_s = 4.6e-6, .beta_s_per_byte = 1.0 / 3.0e9});
   table.use("all_reduce=tree;gather=direct");
@@ -146,6 +172,7 @@ TEST(AlgorithmTable, RefusesTextThatIsNoTable) {
   for (const std::string_view text :
        {"", "ring", "alpha_s=1", "alpha_s=x;beta_s_per_byte=1;gamma_s_per_byte=1",
         "alpha_s=-1;beta_s_per_byte=1;gamma_s_per_byte=1",
+        "alpha_s=inf;beta_s_per_byte=1;gamma_s_per_byte=1",
         "alpha_s=nan;beta_s_per_byte=1;gamma_s_per_byte=1",
         "alpha_s=1;beta_s_per_byte=1;gamma_s_per_byte=1;all_reduce=none"}) {
     error_text(ErrorCode::config, [&] { AlgorithmTable::parse(text); });
