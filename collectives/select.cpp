@@ -90,13 +90,23 @@ std::optional<UnknownName> unknown_in_entry(std::string_view name) {
   return UnknownName{.word = name, .kind = kind, .known = std::move(known)};
 }
 
+// A part of a word that people can read: the text may come from anywhere.
+std::string printable(std::string_view word) {
+  constexpr std::size_t kLongest = 80;
+  std::string text(word.substr(0, kLongest));
+  for (char& letter : text) {
+    if (letter < ' ' || letter > '~') letter = '?';
+  }
+  return word.size() > kLongest ? text + "..." : text;
+}
+
 double parse_number(std::string_view name, std::string_view text) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
       value < 0.0) {
-    throw Error(ErrorCode::config,
-                fmt::format("{} is \"{}\", which is no number of 0 or more", name, text));
+    throw Error(ErrorCode::config, fmt::format("{} is \"{}\", which is no number of 0 or more",
+                                               name, printable(text)));
   }
   return value;
 }
@@ -104,15 +114,16 @@ double parse_number(std::string_view name, std::string_view text) {
 }  // namespace
 
 std::string UnknownName::describe() const {
+  const std::string shown = printable(word);
   if (is_kind) {
     return fmt::format("there is no collective \"{}\" to choose an algorithm for; there are {}",
-                       word, fmt::join(known, ", "));
+                       shown, fmt::join(known, ", "));
   }
   if (kind) {
-    return fmt::format("{} has no algorithm \"{}\"; it has {}", to_string(*kind), word,
+    return fmt::format("{} has no algorithm \"{}\"; it has {}", to_string(*kind), shown,
                        fmt::join(known, ", "));
   }
-  return fmt::format("no collective has an algorithm \"{}\"; there are {}", word,
+  return fmt::format("no collective has an algorithm \"{}\"; there are {}", shown,
                      fmt::join(known, ", "));
 }
 
@@ -200,9 +211,9 @@ AlgorithmTable AlgorithmTable::parse(std::string_view text) {
     std::string_view value = split_off(text, ';');
     const std::string_view name = split_off(value, '=');
     if (name != field.name) {
-      throw Error(
-          ErrorCode::config,
-          fmt::format("a table of algorithms has \"{}\" where {} is to stand", name, field.name));
+      throw Error(ErrorCode::config,
+                  fmt::format("a table of algorithms has \"{}\" where {} is to stand",
+                              printable(name), field.name));
     }
     profile.*field.value = parse_number(name, value);
   }

@@ -8,6 +8,14 @@ namespace {
 
 constexpr char kAnswer = '=';  // stands before an answer, which may look like a refusal otherwise
 
+// Without the code, which the error that is made of it has in front again.
+std::string reason_of(const Error& error) {
+  std::string text = error.what();
+  const std::string_view code = to_string(error.code());
+  if (text.starts_with(code)) text.erase(0, text.find_first_not_of(": ", code.size()));
+  return text;
+}
+
 }  // namespace
 
 std::string agree(World& world, std::string_view key, double timeout_s,
@@ -19,7 +27,7 @@ std::string agree(World& world, std::string_view key, double timeout_s,
       return answer;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::peer_lost) {
-        world.store->set(key, encode(Refusal{error.code(), error.what()}));
+        world.store->set(key, encode(Refusal{error.code(), reason_of(error)}));
       }
       throw;
     }

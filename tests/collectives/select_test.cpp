@@ -124,6 +124,16 @@ TEST(AlgorithmTable, NamesWhatThereIsForAnUnknownName) {
   EXPECT_EQ(table, AlgorithmTable());
 }
 
+TEST(AlgorithmTable, ShowsOfAHostileNameWhatCanBeRead) {
+  AlgorithmTable table;
+
+  const std::string text =
+      error_text(ErrorCode::config, [&] { table.use("\x1b[2J" + std::string(100'000, 'x')); });
+
+  EXPECT_THAT(text, HasSubstr("\"?[2Jxxx"));
+  EXPECT_LT(text.size(), 500U);
+}
+
 TEST(AlgorithmTable, ChangesNothingIfOneOfSeveralNamesIsUnknown) {
   AlgorithmTable table;
 
