@@ -22,12 +22,13 @@ namespace {
 constexpr int kMaxShmRanks = 1024;  // sources that one reduction can have
 
 /// One entry of the list: its name, why it cannot serve a group (empty if it can), how it is made,
-/// and whether "auto" may choose it.
+/// whether "auto" may choose it, and whether it looks at GroupSpec::algorithms.
 struct Backend {
   std::string_view name;
   std::string (*obstacle)(const GroupSpec&, const kernels::Device&);
   std::unique_ptr<Communicator> (*create)(const GroupSpec&, Store&, kernels::Device&, Deadline);
   bool is_automatic = true;
+  bool has_algorithms = false;
 };
 
 std::string self_obstacle(const GroupSpec& group, const kernels::Device& /*device*/) {
@@ -76,8 +77,8 @@ std::string mpi_obstacle(const GroupSpec& group, const kernels::Device& device) 
 constexpr std::array kBackends = {
     Backend{"self", self_obstacle, create_self},
     Backend{"shm", shm_obstacle, shm::create_shm_communicator},
-    Backend{"hierarchical", hierarchical_obstacle, create_hierarchical_communicator},
-    Backend{"tcp", tcp_obstacle, tcp::create_tcp_communicator},
+    Backend{"hierarchical", hierarchical_obstacle, create_hierarchical_communicator, true, true},
+    Backend{"tcp", tcp_obstacle, tcp::create_tcp_communicator, true, true},
     Backend{"mpi", mpi_obstacle, mpi::create_mpi_communicator, false},
 };
 
@@ -93,6 +94,26 @@ void check_group(const GroupSpec& group) {
       fmt::format("group \"{}\": rank {} of {}, {} hosts, {} cores per rank: needs a name, "
                   "a rank below the size, a host per rank and cores >= 0",
                   group.name, group.rank, group.size, group.hosts.size(), group.cores_per_rank));
+}
+
+const Backend& find_backend(std::string_view backend, const GroupSpec& group,
+                            const kernels::Device& device) {
+  check_group(group);
+  std::string obstacles;
+  for (const Backend& candidate : kBackends) {
+    const bool is_wanted = backend == "auto" ? candidate.is_automatic : backend == candidate.name;
+    if (!is_wanted) continue;
+    const std::string obstacle = candidate.obstacle(group, device);
+    if (obstacle.empty()) return candidate;
+    obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : "; ", candidate.name, obstacle);
+  }
+  if (obstacles.empty()) {
+    throw Error(ErrorCode::unsupported,
+                fmt::format("there is no back end \"{}\"; there are auto, {}", backend,
+                            fmt::join(backend_names(), ", ")));
+  }
+  throw Error(ErrorCode::unsupported,
+              fmt::format("no back end can serve group {}: {}", group.name, obstacles));
 }
 
 }  // namespace
@@ -120,22 +141,12 @@ GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int
 std::unique_ptr<Communicator> create_communicator(std::string_view backend, const GroupSpec& group,
                                                   Store& store, kernels::Device& device,
                                                   Deadline deadline) {
-  check_group(group);
-  std::string obstacles;
-  for (const Backend& candidate : kBackends) {
-    const bool is_wanted = backend == "auto" ? candidate.is_automatic : backend == candidate.name;
-    if (!is_wanted) continue;
-    const std::string obstacle = candidate.obstacle(group, device);
-    if (obstacle.empty()) return candidate.create(group, store, device, deadline);
-    obstacles += fmt::format("{}{}: {}", obstacles.empty() ? "" : "; ", candidate.name, obstacle);
-  }
-  if (obstacles.empty()) {
-    throw Error(ErrorCode::unsupported,
-                fmt::format("there is no back end \"{}\"; there are auto, {}", backend,
-                            fmt::join(backend_names(), ", ")));
-  }
-  throw Error(ErrorCode::unsupported,
-              fmt::format("no back end can serve group {}: {}", group.name, obstacles));
+  return find_backend(backend, group, device).create(group, store, device, deadline);
+}
+
+std::string_view choose_backend(std::string_view backend, const GroupSpec& group,
+                                const kernels::Device& device) {
+  return find_backend(backend, group, device).name;
 }
 
 std::vector<std::string_view> backend_names() {
@@ -143,6 +154,20 @@ std::vector<std::string_view> backend_names() {
   names.reserve(kBackends.size());
   for (const Backend& backend : kBackends) names.push_back(backend.name);
   return names;
+}
+
+std::vector<std::string_view> backends_with_algorithms() {
+  std::vector<std::string_view> names;
+  for (const Backend& backend : kBackends) {
+    if (backend.has_algorithms) names.push_back(backend.name);
+  }
+  return names;
+}
+
+bool has_algorithms(std::string_view backend) {
+  return std::ranges::any_of(kBackends, [&](const Backend& entry) {
+    return entry.name == backend && entry.has_algorithms;
+  });
 }
 
 }  // namespace muster::collectives

@@ -10,6 +10,7 @@
 #include "collectives/bootstrap/secret.hpp"
 #include "collectives/bootstrap/store.hpp"
 #include "collectives/communicator.hpp"
+#include "collectives/select.hpp"
 #include "kernels/device/device.hpp"
 
 namespace muster::collectives {
@@ -31,6 +32,8 @@ struct GroupSpec {
                                 // start the job, or the session was not kept open
   std::size_t symmetric_limit = std::size_t{1} << 40;  // address space kept for symmetric memory
   std::optional<Secret> secret = {};                   // the job's: back ends that listen need it
+  std::optional<AlgorithmTable> algorithms = {};  // the same on every rank, for back ends that have
+                                                  // a choice; nullopt: as MUSTER_ALGO says
 };
 
 /// What people call the host of a member.
@@ -46,6 +49,15 @@ GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int
 std::unique_ptr<Communicator> create_communicator(std::string_view backend, const GroupSpec& group,
                                                   Store& store, kernels::Device& device,
                                                   Deadline deadline);
+
+/// The name of the back end that create_communicator() would make. Errors as there.
+std::string_view choose_backend(std::string_view backend, const GroupSpec& group,
+                                const kernels::Device& device);
+
+/// The back ends that choose between algorithms, hierarchical for its steps between hosts; the
+/// others have one way for each size, or leave it to a library.
+std::vector<std::string_view> backends_with_algorithms();
+bool has_algorithms(std::string_view backend);
 
 /// THE LIST of back ends in order of preference for "auto".
 std::vector<std::string_view> backend_names();

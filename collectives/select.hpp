@@ -2,8 +2,10 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "collectives/call.hpp"
 #include "collectives/link_profile.hpp"
@@ -13,6 +15,20 @@ namespace muster::collectives {
 namespace algorithms {
 struct Algorithm;
 }
+
+/// A word where the name of an algorithm or of a kind of call is to stand, and is not.
+struct UnknownName {
+  std::string_view word;
+  std::optional<CallKind> kind;         // whose algorithm was meant; nullopt: no kind was named
+  bool is_kind = false;                 // the word stands for the kind itself
+  std::vector<std::string_view> known;  // what could stand there
+
+  /// "all_reduce has no algorithm "rnig"; it has auto, direct, …".
+  std::string describe() const;
+};
+
+/// The algorithms of a kind, those for few ranks first; none of allocate.
+std::vector<std::string_view> algorithm_names(CallKind kind);
 
 /// Which algorithm does a call: the cheapest by the cost formulas of collectives/algorithms, unless
 /// one was named for the kind. All ranks of a group need equal tables.
@@ -31,10 +47,17 @@ class AlgorithmTable {
   /// of that name; "" changes nothing, and "auto" in place of a name takes one back. Error(config)
   /// names what exists.
   void use(std::string_view text);
+  /// What use() would refuse `text` for; it points into it.
+  static std::optional<UnknownName> find_unknown(std::string_view text);
 
   /// `bytes` is the whole vector of the call: of all ranks together in all_gather, reduce_scatter,
   /// gather, scatter and all_to_all. Barriers have none, and messages between two ranks their own.
   const algorithms::Algorithm& choose(CallKind kind, std::size_t bytes, int size) const;
+
+  /// The algorithm named for a kind; empty where the cheapest is chosen.
+  std::string_view named(CallKind kind) const;
+  /// All names, as use() takes them: "all_reduce=ring;broadcast=chain", or "auto" without any.
+  std::string names() const;
 
   const LinkProfile& profile() const noexcept { return profile_; }
 

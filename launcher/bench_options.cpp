@@ -140,7 +140,7 @@ struct BenchLine::Typed {
   std::string timeout;
   std::string averaging;
   std::string backend = "auto";
-  std::string algorithm = "auto";
+  std::string algorithm;
   std::string format = "nccl";
   std::array<std::string, kNumbers.size()> numbers;
   std::array<std::string, kSwitches.size()> switches;
@@ -191,7 +191,9 @@ void BenchLine::add_to(CLI::App& app) {
     add(kSwitches[i].names, typed.switches[i], kSwitches[i].help, "0|1");
   }
   add("--backend", typed.backend, "auto, shm, tcp, mpi or nccl; default auto", "NAME");
-  add("--algo", typed.algorithm, "algorithm, where the back end offers a choice; default auto",
+  add("--algo", typed.algorithm,
+      "algorithm of back ends that have a choice (tcp; hierarchical between hosts), as ring or "
+      "all_reduce=ring;broadcast=chain; default auto, the cheapest",
       "NAME");
   for (const FlagOption& flag : kFlags) {
     bench.add_flag(flag.names, typed.options.*flag.target, flag.help);
@@ -240,18 +242,12 @@ void BenchLine::Typed::read_additions(BenchOptions& result) const {
                 "--backend nccl comes with the CUDA plug-in, which this "
                 "build lacks; there are auto, shm, tcp, mpi");
   }
-  if (algorithm != "auto") {
-    throw Error(
-        ErrorCode::unsupported,
-        fmt::format("--algo {}: the back end shm has one algorithm for each size and offers "
-                    "no choice; leave it out",
-                    quote(algorithm)));
-  }
   if (format != "nccl" && format != "osu") {
     throw Error(ErrorCode::config,
                 fmt::format("--format {}: allowed is nccl or osu", quote(format)));
   }
   result.backend = backend;
+  result.algorithm = algorithm;
   result.format = format == "osu" ? runtime::TextFormat::osu : runtime::TextFormat::nccl;
 }
 

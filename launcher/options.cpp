@@ -29,6 +29,7 @@ constexpr std::array<std::pair<std::string_view, std::string_view>, 8> kExamples
     {"bench",
      "Example: muster bench all_reduce --ranks 2 -b 8 -e 64M -f 2\n"
      "         measures all_reduce from 8 B to 64 MiB between two ranks of this machine\n"
+     "         muster bench broadcast --ranks 4 --backend tcp --algo chain\n"
      "         muster bench compare before.json after.json\n"},
     {"probe",
      "Example: muster probe --ranks 2 --html links.html\n"

@@ -11,8 +11,9 @@ namespace muster::collectives::tcp {
 std::unique_ptr<Communicator> create_tcp_communicator(const GroupSpec& group, Store& store,
                                                       kernels::Device& device, Deadline deadline) {
   auto fabric = std::make_unique<TcpFabric>(group, store, TcpOptions::from_environment(), deadline);
-  AlgorithmTable algorithms;
-  if (const char* const chosen = std::getenv("MUSTER_ALGO")) algorithms.use(chosen);
+  AlgorithmTable algorithms = group.algorithms.value_or(AlgorithmTable());
+  const char* const chosen = std::getenv("MUSTER_ALGO");
+  if (!group.algorithms && chosen != nullptr) algorithms.use(chosen);
   return std::make_unique<TransportCommunicator>(group, std::move(fabric), device, algorithms);
 }
 

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
+#include "runtime/bench/algorithm_choice.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -36,6 +37,7 @@ void check_bench_options(const BenchOptions& options, int ranks) {
   if (options.fit && sizes_of(options.sizes).size() < 3) {
     refuse("--fit needs three sizes or more: -b 8 -e 1M -f 2");
   }
+  check_algorithms(options, options.backend);
   if (options.format == TextFormat::osu && (options.per_iteration || options.timestamps)) {
     refuse("--format osu has no columns for -I and -S");
   }

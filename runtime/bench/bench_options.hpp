@@ -40,6 +40,7 @@ struct BenchOptions {
   int per_host = 1;            // what -g said, for the preamble
 
   std::string backend = "auto";
+  std::string algorithm;  // as AlgorithmTable::use() reads it; empty: not chosen
   bool percentiles = false;
   bool pairs = false;
   bool fit = false;
@@ -59,7 +60,8 @@ struct BenchOptions {
 };
 
 /// What cannot be seen from one option alone: for ranks that are about to start. Error
-/// (invalid_argument) names the options that do not go together, or the root that is no rank.
+/// (invalid_argument) names the options that do not go together, or the root that is no rank; those
+/// of check_algorithms().
 void check_bench_options(const BenchOptions& options, int ranks);
 
 }  // namespace muster::runtime

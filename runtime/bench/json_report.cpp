@@ -104,6 +104,10 @@ Json own_json(const BenchReport& report) {
   Json own = {{"version", report.version},
               {"backend", report.backend},
               {"averaging", kAveraging[static_cast<int>(report.options.averaging)]}};
+  if (report.algorithms) {
+    own["algo"] = report.algorithms->names();
+    own["algorithms"] = report.algorithms->to_text();
+  }
   if (report.pairs) {
     own["pairs"] = {{"latency_us", report.pairs->latency_us},
                     {"bandwidth_gbs", report.pairs->bandwidth},

@@ -13,6 +13,7 @@
 namespace muster::runtime {
 namespace {
 
+using collectives::CallKind;
 using collectives::Pending;
 
 constexpr std::int64_t kGranuleBytes = 16;  // shares of a rank are whole multiples of it
@@ -206,6 +207,7 @@ std::vector<Segment> copy_of_previous(const OutputPlace& place) {
 
 constexpr std::array<BenchOperation, 10> kOperations = {{
     {.name = "all_reduce",
+     .kind = CallKind::all_reduce,
      .is_reduction = true,
      .layout = same_on_all,
      .counted = count_per_rank,
@@ -213,12 +215,14 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_all_reduce,
      .expected = whole_reduction},
     {.name = "all_gather",
+     .kind = CallKind::all_gather,
      .layout = shares_to_whole,
      .counted = count_of_all_ranks,
      .bus_factor = factor_others,
      .start = start_all_gather,
      .expected = shares_of_all},
     {.name = "reduce_scatter",
+     .kind = CallKind::reduce_scatter,
      .is_reduction = true,
      .layout = whole_to_shares,
      .counted = count_of_all_ranks,
@@ -226,6 +230,7 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_reduce_scatter,
      .expected = own_share_of_reduction},
     {.name = "broadcast",
+     .kind = CallKind::broadcast,
      .has_root = true,
      .layout = same_on_all,
      .counted = count_per_rank,
@@ -233,6 +238,7 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_broadcast,
      .expected = copy_of_root},
     {.name = "reduce",
+     .kind = CallKind::reduce,
      .is_reduction = true,
      .has_root = true,
      .layout = same_on_all,
@@ -241,6 +247,7 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_reduce,
      .expected = reduction_on_root},
     {.name = "alltoall",
+     .kind = CallKind::all_to_all,
      .works_in_place = false,
      .layout = whole_to_whole,
      .counted = count_of_all_ranks,
@@ -248,6 +255,7 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_all_to_all,
      .expected = own_shares_of_all},
     {.name = "alltoallv",
+     .kind = CallKind::all_to_all_v,
      .works_in_place = false,
      .layout = uneven_to_uneven,
      .counted = count_of_busiest,
@@ -255,6 +263,7 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_all_to_all_v,
      .expected = own_uneven_shares_of_all},
     {.name = "gather",
+     .kind = CallKind::gather,
      .has_root = true,
      .layout = shares_to_whole,
      .counted = count_of_all_ranks,
@@ -262,6 +271,7 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_gather,
      .expected = shares_of_all_on_root},
     {.name = "scatter",
+     .kind = CallKind::scatter,
      .has_root = true,
      .layout = whole_to_shares,
      .counted = count_of_all_ranks,
@@ -269,6 +279,7 @@ constexpr std::array<BenchOperation, 10> kOperations = {{
      .start = start_scatter,
      .expected = own_share_of_root},
     {.name = "sendrecv",
+     .kind = CallKind::send_receive,
      .works_in_place = false,
      .layout = same_on_all,
      .counted = count_per_rank,

@@ -56,6 +56,7 @@ struct OutputPlace {
 /// One entry of the list of operations.
 struct BenchOperation {
   std::string_view name;  // "all_reduce"
+  collectives::CallKind kind = collectives::CallKind::all_reduce;
   bool is_reduction = false;
   bool has_root = false;
   /// False: there is no in-place form; the second half of a row repeats the first, unchecked.

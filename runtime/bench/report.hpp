@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "collectives/select.hpp"
 #include "runtime/bench/bench_options.hpp"
 
 namespace muster::runtime {
@@ -83,6 +84,7 @@ struct BenchReport {
   BenchOptions options;
   std::string version;  // of muster
   std::string backend;
+  std::optional<collectives::AlgorithmTable> algorithms;  // where the back end has a choice
   std::vector<BenchDevice> devices;
   std::vector<std::string> environment;  // "NAME=VALUE", filtered
   std::string start_time;

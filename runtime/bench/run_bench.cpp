@@ -12,6 +12,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "kernels/devices.hpp"
+#include "runtime/bench/algorithm_choice.hpp"
 #include "runtime/bench/csv_report.hpp"
 #include "runtime/bench/exit_codes.hpp"
 #include "runtime/bench/expect.hpp"
@@ -25,17 +26,26 @@
 #include "runtime/bench/text_report.hpp"
 #include "runtime/control/exit_codes.hpp"
 #include "runtime/control/report_file.hpp"
+#include "runtime/world/agree.hpp"
 #include "runtime/world/cores.hpp"
+#include "runtime/world/environment.hpp"
 #include "runtime/world/group.hpp"
 
 namespace muster::runtime {
 namespace {
 
-std::unique_ptr<collectives::Communicator> open_group(World& world, const BenchOptions& options,
-                                                      int cores_per_rank, kernels::Device& device) {
-  return collectives::create_communicator(options.backend,
-                                          world_group(world, "bench", cores_per_rank), *world.store,
-                                          device, Deadline::after_seconds(kBenchStartTimeout));
+/// The group of all ranks, with the algorithms of rank 0 where its back end has a choice.
+collectives::GroupSpec bench_group(World& world, const BenchOptions& options, int cores_per_rank,
+                                   const kernels::Device& device) {
+  collectives::GroupSpec spec = world_group(world, "bench", cores_per_rank);
+  const std::string_view backend = collectives::choose_backend(options.backend, spec, device);
+  check_algorithms(options, backend);
+  if (!collectives::has_algorithms(backend)) return spec;
+  const std::string table = agree(world, "bench/algorithms", kBenchStartTimeout, [&] {
+    return bench_algorithms(options, Environment::current().find("MUSTER_ALGO")).to_text();
+  });
+  spec.algorithms = collectives::AlgorithmTable::parse(table);
+  return spec;
 }
 
 /// Everything that one operation is measured with.
@@ -115,7 +125,10 @@ class Run {
     if (is_chief()) files_.emplace(options);
     const ThreadChoice threads = threads_for_this_rank(world);
     device_ = kernels::open_device("cpu", {.threads = threads.threads});
-    group_ = open_group(world, options, threads.cores_per_rank, *device_);
+    const auto spec = bench_group(world, options, threads.cores_per_rank, *device_);
+    group_ = collectives::create_communicator(options.backend, spec, *world.store, *device_,
+                                              Deadline::after_seconds(kBenchStartTimeout));
+    report_.algorithms = spec.algorithms;
     buffers_ = std::make_unique<BenchBuffers>(*group_, bytes, unalign_bytes(options));
     bench_ = std::make_unique<Bench>(*group_, options_, *buffers_);
     introduce(version);

@@ -114,6 +114,8 @@ struct LoggingSection {
 
 struct CommSection {
   std::string backend = "auto";
+  std::string
+      algo;  // as collectives::AlgorithmTable::use(); empty: the recorded, else the cheapest
   double init_timeout_seconds = 300.0;
   double train_timeout_seconds = 100.0;
 };

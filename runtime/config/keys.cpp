@@ -184,6 +184,13 @@ constexpr Key<Job> kKeys[] = {
     {"comm.backend", &field<&Job::comm, &CommSection::backend>,
      one_of("auto self shm hierarchical tcp mpi"), kOptional,
      "What moves data between ranks; mpi only under mpirun, and never chosen by auto."},
+    {"comm.algo",
+     &field<&Job::comm, &CommSection::algo>,
+     {.is_algorithms = true},
+     kOptional,
+     "Algorithms of the back ends tcp and (between hosts) hierarchical, an error with others; "
+     "empty: "
+     "as recorded in the output folder's plan.json, else auto, the cheapest; MUSTER_ALGO wins."},
     {"comm.init_timeout_seconds", &field<&Job::comm, &CommSection::init_timeout_seconds>,
      between(0.1, 1e6), kOptional, "Longest wait for all ranks to appear."},
     {"comm.train_timeout_seconds", &field<&Job::comm, &CommSection::train_timeout_seconds>,

@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "collectives/select.hpp"
 #include "runtime/config/names.hpp"
 
 namespace muster::runtime {
@@ -34,6 +35,15 @@ bool is_step(std::string_view text) {
          text.find_first_not_of("0123456789") == std::string_view::npos;
 }
 
+std::string complaint_of_algorithms(std::string_view value) {
+  const auto unknown = collectives::AlgorithmTable::find_unknown(value);
+  if (!unknown) return {};
+  const std::vector<std::string> known(unknown->known.begin(), unknown->known.end());
+  const std::string meant = nearest(unknown->word, known);
+  return fmt::format("is {}; {}{}", quote(value), unknown->describe(),
+                     meant.empty() ? "" : fmt::format("; nearest: \"{}\"", meant));
+}
+
 }  // namespace
 
 std::vector<std::string> words(std::string_view choices) {
@@ -47,6 +57,9 @@ std::vector<std::string> words(std::string_view choices) {
 }
 
 std::string describe(const Limits& limits) {
+  if (limits.is_algorithms) {
+    return "names of algorithms: \"auto\", \"ring\", \"all_reduce=ring;broadcast=chain\"";
+  }
   if (limits.choices.empty()) return describe_range(limits);
   const std::vector<std::string> all = words(limits.choices);
   std::string text = all.size() == 1 ? "" : "one of ";
@@ -64,6 +77,7 @@ std::string complaint(double value, const Limits& limits) {
 }
 
 std::string complaint(std::string_view value, const Limits& limits) {
+  if (limits.is_algorithms) return complaint_of_algorithms(value);
   if (limits.choices.empty()) return {};
   const std::vector<std::string> all = words(limits.choices);
   if (std::ranges::find(all, value) != all.end()) return {};

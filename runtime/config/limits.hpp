@@ -15,8 +15,9 @@ struct Limits {
   bool is_min_excluded = false;
   bool is_max_excluded = false;
   std::string_view choices = {};
-  bool takes_step = false;  // a string that may be the number of a step as well
-  bool is_path = false;     // a string that names a file or folder
+  bool takes_step = false;     // a string that may be the number of a step as well
+  bool is_path = false;        // a string that names a file or folder
+  bool is_algorithms = false;  // a string that names algorithms of collectives
 };
 
 /// The words of Limits::choices.

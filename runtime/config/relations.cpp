@@ -3,7 +3,9 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include "collectives/backends.hpp"
 #include "runtime/config/keys.hpp"
 
 namespace muster::runtime {
@@ -162,6 +164,17 @@ void check_validation(const JobConfig& job, Findings& findings) {
   }
 }
 
+void check_comm(const JobConfig& job, Findings& findings) {
+  const CommSection& comm = job.comm;
+  if (comm.algo.empty() || !findings.are_good({"comm.algo", "comm.backend"})) return;
+  if (comm.backend == "auto" || collectives::has_algorithms(comm.backend)) return;
+  findings.add(
+      "comm.algo",
+      fmt::format("is \"{}\" but comm.backend = \"{}\" has no choice of algorithms; {} have",
+                  comm.algo, comm.backend,
+                  fmt::join(collectives::backends_with_algorithms(), " and ")));
+}
+
 }  // namespace
 
 std::int64_t decay_steps(const LrSchedulerSection& schedule, std::int64_t steps) {
@@ -180,6 +193,7 @@ void check_relations(const JobConfig& job, Findings& findings) {
   check_training(job, findings);
   check_schedule(job, findings);
   check_validation(job, findings);
+  check_comm(job, findings);
 }
 
 }  // namespace muster::runtime

@@ -12,6 +12,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
 #include "runtime/checkpoint/file_io.hpp"
+#include "runtime/plan/plan_file.hpp"
 #include "runtime/train/heap_count.hpp"
 #include "runtime/train/metrics.hpp"
 #include "runtime/train/resume.hpp"
@@ -57,11 +58,11 @@ class Run {
     check_resources(config, inputs_, world);
     threads_ = threads_for_this_rank(world);
     device_ = open_job_device(config, threads_.threads);
-    group_ = open_data_group(config, world, threads_.cores_per_rank, *device_);
+    data_ = open_data_group(config, world, threads_.cores_per_rank, *device_);
     engine_ = std::make_unique<Engine>(engine_options(config, inputs_.shape, micro_batch()),
-                                       *device_, *group_);
+                                       *device_, group());
     introduce();
-    forecast_ = make_forecast(config, inputs_.batching, *engine_, *device_, *group_);
+    forecast_ = make_forecast(config, inputs_.batching, *engine_, *device_, group());
     say(probe_table(forecast_.profile, world.size, forecast_.probe_s));
     say(plan_table(forecast_.plan));
     prepare_training();
@@ -94,7 +95,9 @@ class Run {
     if (is_chief()) reporter_.lines(text);
   }
 
+  collectives::Communicator& group() { return *data_.group; }
   void introduce();
+  PlanRecord plan_record() const;
   void prepare_training();
   bool run_step();
   void after_step();
@@ -114,7 +117,7 @@ class Run {
   std::optional<std::int64_t> resume_step_;
   ThreadChoice threads_;
   std::unique_ptr<kernels::Device> device_;
-  std::unique_ptr<collectives::Communicator> group_;
+  DataGroup data_;
   std::unique_ptr<Engine> engine_;
   Forecast forecast_;
   std::unique_ptr<Loader> loader_;
@@ -144,8 +147,19 @@ void Run::introduce() {
   }
   say(fmt::format("ranks: {} on {} ({}), {}; messages: {}", world_.size,
                   world_.members.front().host, world_.origin, device_->description(),
-                  group_->backend()));
+                  group().backend()));
+  if (!data_.algorithms.remark.empty()) say(data_.algorithms.remark);
   say(fmt::format("threads: {}", threads_.why));
+}
+
+PlanRecord Run::plan_record() const {
+  const std::optional<collectives::AlgorithmTable>& table = data_.algorithms.table;
+  return {.world = world_.size,
+          .data_degree = forecast_.plan.data_degree,
+          .micro_batches = forecast_.plan.micro_batches,
+          .micro_batch_rows = forecast_.plan.micro_batch_rows,
+          .backend = data_.backend,
+          .algorithms = table ? table->to_text() : std::string()};
 }
 
 void Run::prepare_training() {
@@ -169,16 +183,17 @@ void Run::prepare_training() {
                                         .micro_batches = inputs_.batching.micro_batches,
                                         .prefetch = config_.data.prefetch,
                                         .first_step = first_step_});
-  trainer_ = std::make_unique<Trainer>(config_, *engine_, *group_, *loader_, fault);
+  trainer_ = std::make_unique<Trainer>(config_, *engine_, group(), *loader_, fault);
   if (resume_step_) trainer_->resume(resumed.position, resumed.scale);
   if (inputs_.data.validation) {
     validator_ = std::make_unique<Validator>(*inputs_.data.validation, micro_batch(),
                                              config_.validation.steps);
   }
-  saver_ = std::make_unique<Saver>(config_, *engine_, *group_);
+  saver_ = std::make_unique<Saver>(config_, *engine_, group());
   if (is_chief()) {
     const std::filesystem::path output(config_.job.output_dir);
     write_file((output / "job.toml").string(), to_toml(config_));
+    write_plan_file(config_.job.output_dir, plan_record());
     metrics_ = std::make_unique<MetricsFile>((output / "metrics.jsonl").string(), first_step_);
   }
 }
@@ -280,7 +295,7 @@ void Run::validate() {
   const trace::PhaseScope phase("validation");
   const Clock::time_point begin = Clock::now();
   const ValidationResult result =
-      validator_->run(*engine_, *group_, config_.comm.train_timeout_seconds);
+      validator_->run(*engine_, group(), config_.comm.train_timeout_seconds);
   const std::int64_t step = trainer_->position().step;
   if (is_chief()) metrics_->write_validation(step, result.loss, result.tokens);
   say(fmt::format("validation after step {}: loss {:.4f} over {} tokens, {:.2f} s", step,
@@ -305,7 +320,7 @@ void Run::finish() {
 
 void Run::say_straggler() {
   const std::optional<std::string> text =
-      straggler_line(world_, *group_, config_.comm.train_timeout_seconds);
+      straggler_line(world_, group(), config_.comm.train_timeout_seconds);
   if (text) say(*text);
 }
 

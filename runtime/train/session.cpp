@@ -111,12 +111,17 @@ std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int th
   return kernels::open_device(config.device.kind, options);
 }
 
-std::unique_ptr<collectives::Communicator> open_data_group(const JobConfig& config, World& world,
-                                                           int cores_per_rank,
-                                                           kernels::Device& device) {
-  return collectives::create_communicator(
-      config.comm.backend, world_group(world, "data", cores_per_rank), *world.store, device,
-      Deadline::after_seconds(config.comm.init_timeout_seconds));
+DataGroup open_data_group(const JobConfig& config, World& world, int cores_per_rank,
+                          kernels::Device& device) {
+  collectives::GroupSpec spec = world_group(world, "data", cores_per_rank);
+  DataGroup data;
+  data.backend = collectives::choose_backend(config.comm.backend, spec, device);
+  data.algorithms = agree_on_algorithms(config, world, data.backend);
+  spec.algorithms = data.algorithms.table;
+  data.group =
+      collectives::create_communicator(data.backend, spec, *world.store, device,
+                                       Deadline::after_seconds(config.comm.init_timeout_seconds));
+  return data;
 }
 
 EngineOptions engine_options(const JobConfig& config, const ModelShape& shape,

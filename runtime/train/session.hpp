@@ -12,6 +12,7 @@
 #include "runtime/model/shape.hpp"
 #include "runtime/plan/plan.hpp"
 #include "runtime/tokenizer/tokenizer.hpp"
+#include "runtime/train/algorithms.hpp"
 #include "runtime/train/batching.hpp"
 #include "runtime/world/world.hpp"
 
@@ -35,10 +36,15 @@ void check_resources(const JobConfig& config, const JobInputs& inputs, const Wor
 /// Opens the device with the job's number of threads or, when it names none, with `threads`.
 std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int threads);
 
-/// The group of all ranks. Collective. `cores_per_rank` as in collectives::GroupSpec.
-std::unique_ptr<collectives::Communicator> open_data_group(const JobConfig& config, World& world,
-                                                           int cores_per_rank,
-                                                           kernels::Device& device);
+/// The group of all ranks, and how it moves its data.
+struct DataGroup {
+  std::unique_ptr<collectives::Communicator> group;
+  std::string backend;  // a name of collectives::backend_names()
+  AlgorithmDecision algorithms;
+};
+/// Collective. `cores_per_rank` as in collectives::GroupSpec. Error(config) as decide_algorithms().
+DataGroup open_data_group(const JobConfig& config, World& world, int cores_per_rank,
+                          kernels::Device& device);
 
 /// What the lists of a job depend on.
 EngineOptions engine_options(const JobConfig& config, const ModelShape& shape,

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "collectives/transport/transport_communicator.hpp"
 #include "kernels/devices.hpp"
 #include "tests/support/error_text.hpp"
 #include "tests/support/memory_store.hpp"
@@ -39,6 +40,31 @@ class Backends : public testing::Test {
 
 TEST_F(Backends, AreListedInOrderOfPreference) {
   EXPECT_THAT(backend_names(), ElementsAre("self", "shm", "hierarchical", "tcp", "mpi"));
+}
+
+TEST_F(Backends, ThatChooseBetweenAlgorithmsAreKnown) {
+  EXPECT_THAT(backends_with_algorithms(), ElementsAre("hierarchical", "tcp"));
+  EXPECT_TRUE(has_algorithms("tcp"));
+  for (const char* other : {"self", "shm", "mpi", "auto", ""}) EXPECT_FALSE(has_algorithms(other));
+}
+
+TEST_F(Backends, AreChosenWithoutBeingMade) {
+  EXPECT_EQ(choose_backend("auto", group_on({"a"}), *device_), "self");
+  EXPECT_EQ(choose_backend("auto", group_on({"a", "a"}), *device_), "shm");
+  EXPECT_EQ(choose_backend("auto", group_on({"a", "b"}), *device_), "tcp");
+  EXPECT_EQ(choose_backend("auto", group_on({"a", "a", "b"}), *device_), "hierarchical");
+  EXPECT_EQ(choose_backend("tcp", group_on({"a", "a"}), *device_), "tcp");
+  error_text(ErrorCode::unsupported, [&] { choose_backend("tpc", group_on({"a"}), *device_); });
+}
+
+TEST_F(Backends, TcpUsesTheAlgorithmsOfItsGroup) {
+  GroupSpec group = group_on({"a"});
+  group.algorithms.emplace().use("all_reduce=ring");
+
+  const auto made = create("tcp", group);
+
+  const auto& communicator = dynamic_cast<const TransportCommunicator&>(*made);
+  EXPECT_EQ(communicator.algorithms().named(CallKind::all_reduce), "ring");
 }
 
 TEST_F(Backends, AutoTakesSelfForOneRank) {

@@ -124,12 +124,48 @@ TEST(AlgorithmTable, NamesWhatThereIsForAnUnknownName) {
   EXPECT_EQ(table, AlgorithmTable());
 }
 
+TEST(AlgorithmTable, ShowsOfAHostileNameWhatCanBeRead) {
+  AlgorithmTable table;
+
+  const std::string text =
+      error_text(ErrorCode::config, [&] { table.use("\x1b[2J" + std::string(100'000, 'x')); });
+
+  EXPECT_THAT(text, HasSubstr("\"?[2Jxxx"));
+  EXPECT_LT(text.size(), 500U);
+}
+
 TEST(AlgorithmTable, ChangesNothingIfOneOfSeveralNamesIsUnknown) {
   AlgorithmTable table;
 
   error_text(ErrorCode::config, [&] { table.use("all_reduce=ring;broadcast=ring"); });
 
   EXPECT_EQ(table, AlgorithmTable());
+}
+
+TEST(AlgorithmTable, TellsWhichWordIsUnknownAndWhatCouldStandThere) {
+  const std::string text = "ring;all_reduce=rnig";
+  const auto unknown = AlgorithmTable::find_unknown(text);
+
+  ASSERT_TRUE(unknown.has_value());
+  EXPECT_EQ(unknown->word, "rnig");
+  EXPECT_EQ(unknown->kind, CallKind::all_reduce);
+  EXPECT_EQ(unknown->known.front(), "auto");
+  EXPECT_EQ(unknown->known.size(), algorithm_names(CallKind::all_reduce).size() + 1);
+  EXPECT_TRUE(AlgorithmTable::find_unknown("=ring")->is_kind);
+  for (const char* sound : {"", "ring", "ring;all_reduce=auto", "auto"}) {
+    EXPECT_FALSE(AlgorithmTable::find_unknown(sound).has_value()) << sound;
+  }
+}
+
+TEST(AlgorithmTable, SaysItsNamesInTheFormThatItTakes) {
+  AlgorithmTable table;
+  EXPECT_EQ(table.names(), "auto");
+  EXPECT_EQ(table.named(CallKind::all_reduce), "");
+
+  table.use("broadcast=chain;all_reduce=tree");
+
+  EXPECT_EQ(table.names(), "all_reduce=tree;broadcast=chain");
+  EXPECT_EQ(table.named(CallKind::all_reduce), "tree");
 }
 
 TEST(AlgorithmTable, IsTheSameAfterATripThroughText) {
@@ -146,6 +182,7 @@ TEST(AlgorithmTable, RefusesTextThatIsNoTable) {
   for (const std::string_view text :
        {"", "ring", "alpha_s=1", "alpha_s=x;beta_s_per_byte=1;gamma_s_per_byte=1",
         "alpha_s=-1;beta_s_per_byte=1;gamma_s_per_byte=1",
+        "alpha_s=inf;beta_s_per_byte=1;gamma_s_per_byte=1",
         "alpha_s=nan;beta_s_per_byte=1;gamma_s_per_byte=1",
         "alpha_s=1;beta_s_per_byte=1;gamma_s_per_byte=1;all_reduce=none"}) {
     error_text(ErrorCode::config, [&] { AlgorithmTable::parse(text); });

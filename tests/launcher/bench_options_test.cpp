@@ -89,7 +89,7 @@ TEST(BenchOptions, AreReadInTheirLongForms) {
   const BenchCommand command =
       parse({"all",           "--ranks", "2",         "--minbytes", "8",          "--maxbytes=64",
              "--stepfactor",  "2",       "--iters",   "7",          "--datatype", "all",
-             "--op",          "all",     "--backend", "shm",        "--algo",     "auto",
+             "--op",          "all",     "--backend", "tcp",        "--algo",     "ring",
              "--percentiles", "--pairs", "--fit",     "--expect",   "--json",     "j",
              "--csv",         "c",       "--html",    "h",          "--format",   "osu"});
   const runtime::BenchOptions& options = command.options;
@@ -100,7 +100,8 @@ TEST(BenchOptions, AreReadInTheirLongForms) {
   EXPECT_EQ(options.iterations, 7);
   EXPECT_EQ(options.dtypes.size(), 8);
   EXPECT_EQ(options.reductions.size(), 5);
-  EXPECT_EQ(options.backend, "shm");
+  EXPECT_EQ(options.backend, "tcp");
+  EXPECT_EQ(options.algorithm, "ring");
   EXPECT_TRUE(options.percentiles && options.pairs && options.fit && options.expect);
   EXPECT_THAT((Words{options.json, options.csv, options.html}), ElementsAre("j", "c", "h"));
   EXPECT_EQ(options.format, runtime::TextFormat::osu);
@@ -117,7 +118,6 @@ TEST(BenchOptions, OfCudaAreTakenWithTheirDefaultOnly) {
 TEST(BenchOptions, NameWhatMusterLacks) {
   EXPECT_THAT(refusal(ErrorCode::unsupported, {"all_reduce", "--backend", "nccl"}),
               HasSubstr("CUDA plug-in"));
-  EXPECT_THAT(refusal(ErrorCode::unsupported, {"all_reduce", "--algo", "ring"}), HasSubstr("ring"));
   EXPECT_THAT(refusal(ErrorCode::unsupported, {"all_reduce", "-o", "mulsum"}), HasSubstr("mulsum"));
 }
 
@@ -154,6 +154,7 @@ TEST(BenchHelp, ShowsAnExampleFirst) {
   const auto text = std::get<ShowText>(parse_command(bench({"--help"}), "muster 1")).text;
 
   EXPECT_THAT(text, StartsWith("Example: muster bench all_reduce"));
+  EXPECT_THAT(text, HasSubstr("--backend tcp --algo chain"));
 }
 
 }  // namespace

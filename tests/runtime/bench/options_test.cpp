@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "runtime/bench/algorithm_choice.hpp"
 #include "runtime/bench/bench_environment.hpp"
 #include "runtime/bench/bench_options.hpp"
 #include "runtime/bench/exit_codes.hpp"
@@ -11,6 +12,7 @@ namespace muster::runtime {
 namespace {
 
 using kernels::ReduceOp;
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 
@@ -37,6 +39,54 @@ TEST(BenchOptions, RefuseWhatDoesNotGoTogether) {
   EXPECT_THAT(refusal({.fit = true}), HasSubstr("three sizes"));
   EXPECT_THAT(refusal({.timestamps = true, .format = TextFormat::osu}), HasSubstr("osu"));
   EXPECT_THAT(refusal({.sizes = {.least = 9, .most = 8}}), HasSubstr("above the largest"));
+}
+
+TEST(BenchAlgorithms, AreThoseOfTheOperation) {
+  EXPECT_NO_THROW(check_algorithms({.operations = {"all_reduce"}}, "shm"));
+  for (const char* algorithm : {"ring", "auto", "all_reduce=tree;broadcast=chain"}) {
+    EXPECT_NO_THROW(
+        check_algorithms({.operations = {"all_reduce"}, .algorithm = algorithm}, "tcp"));
+  }
+  EXPECT_NO_THROW(
+      check_algorithms({.operations = {"broadcast", "all_reduce"}, .algorithm = "ring"}, "auto"));
+
+  const auto refused = [](std::string operation, std::string algorithm) {
+    return error_text(ErrorCode::config, [&] {
+      check_algorithms({.operations = {operation}, .algorithm = algorithm}, "tcp");
+    });
+  };
+  EXPECT_THAT(refused("broadcast", "ring"),
+              HasSubstr("broadcast has auto, binomial, chain, scatter_all_gather"));
+  EXPECT_THAT(refused("alltoallv", "bruck"), HasSubstr("alltoallv has auto, pairwise"));
+  EXPECT_THAT(refused("all_reduce", "broadcast=chain"), HasSubstr("all_reduce has auto, direct"));
+  EXPECT_THAT(refused("all_reduce", "rnig"), HasSubstr("did you mean ring?"));
+  EXPECT_THAT(refused("all_reduce", "all_reduc=ring"), HasSubstr("did you mean all_reduce?"));
+}
+
+TEST(BenchAlgorithms, NeedABackEndWithAChoice) {
+  for (const char* backend : {"self", "shm", "mpi"}) {
+    EXPECT_THAT(refusal({.operations = {"broadcast"}, .backend = backend, .algorithm = "chain"}),
+                AllOf(HasSubstr(backend), HasSubstr("hierarchical and tcp have"),
+                      HasSubstr("broadcast has auto, binomial, chain, scatter_all_gather")));
+  }
+}
+
+TEST(BenchAlgorithms, ComeFromTheOptionOrTheEnvironmentNotFromBothUnlessEqual) {
+  using collectives::CallKind;
+  const BenchOptions none{.operations = {"all_reduce"}};
+  const BenchOptions ring{.operations = {"all_reduce"}, .algorithm = "all_reduce=ring"};
+
+  EXPECT_EQ(bench_algorithms(none, std::nullopt), collectives::AlgorithmTable());
+  EXPECT_EQ(bench_algorithms(none, "tree").named(CallKind::all_reduce), "tree");
+  EXPECT_EQ(bench_algorithms(ring, std::nullopt).named(CallKind::all_reduce), "ring");
+  EXPECT_EQ(bench_algorithms(ring, "all_reduce=ring").named(CallKind::all_reduce), "ring");
+  for (const char* other : {"all_reduce=tree", "ring", "auto"}) {
+    EXPECT_THAT(
+        error_text(ErrorCode::invalid_argument, [&] { bench_algorithms(ring, other); }),
+        AllOf(HasSubstr("--algo \"all_reduce=ring\""), HasSubstr(other), HasSubstr("contradict")));
+  }
+  EXPECT_THAT(error_text(ErrorCode::config, [&] { bench_algorithms(none, "rnig"); }),
+              HasSubstr("MUSTER_ALGO"));
 }
 
 TEST(NcclNames, OfTypesAreReadAndWritten) {

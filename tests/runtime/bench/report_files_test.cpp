@@ -70,6 +70,20 @@ TEST(ReportFile, IsRefusedAtOnceWhereItCannotBe) {
       HasSubstr("/nonexistent/f: No such file"));
 }
 
+TEST(JsonReport, SaysWhichAlgorithmsWereChosenWhereThereIsAChoice) {
+  BenchReport report = sample_report();
+  EXPECT_FALSE(json::parse(json_report(report)).at("muster").contains("algo"));
+
+  report.algorithms.emplace();
+  EXPECT_EQ(json::parse(json_report(report)).at("muster").at("algo"), "auto");
+
+  report.algorithms->use("all_reduce=tree");
+  const json own = json::parse(json_report(report)).at("muster");
+  EXPECT_EQ(own.at("algo"), "all_reduce=tree");
+  EXPECT_EQ(collectives::AlgorithmTable::parse(own.at("algorithms").get<std::string>()),
+            *report.algorithms);
+}
+
 TEST(JsonReport, HasTheKeysAndTypesOfNcclTests) {
   const json report = json::parse(json_report(sample_report()));
 

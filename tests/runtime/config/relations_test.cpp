@@ -70,6 +70,14 @@ const BadJob kBadJobs[] = {
     {"ValidationOfNothing", "", "[validation]\ninterval = 5\n", "nothing to validate on"},
     {"LossScaleMin", "", "[loss_scale]\ninit = 2\nmin = 4\n",
      "key \"loss_scale.min\" is 4; must be <= loss_scale.init = 2"},
+    {"UnknownAlgorithm", "", "[comm]\nalgo = \"rnig\"\n",
+     "job.toml:11:1: key \"comm.algo\" is \"rnig\"; no collective has an algorithm"},
+    {"UnknownAlgorithmHint", "", "[comm]\nalgo = \"all_reduce=rnig\"\n", "; nearest: \"ring\""},
+    {"UnknownCollectiveHint", "", "[comm]\nalgo = \"allreduce=ring\"\n",
+     "; nearest: \"all_reduce\""},
+    {"AlgorithmWithoutChoice", "", "[comm]\nbackend = \"shm\"\nalgo = \"ring\"\n",
+     "job.toml:12:1: key \"comm.algo\" is \"ring\" but comm.backend = \"shm\" has no choice of "
+     "algorithms; hierarchical and tcp have"},
 };
 
 INSTANTIATE_TEST_SUITE_P(All, BadRelation, testing::ValuesIn(kBadJobs),
@@ -92,6 +100,14 @@ TEST(Relations, HoldAtTheirLimits) {
   const JobConfig job = parse_job(text, "job.toml", {});
 
   EXPECT_EQ(job.lr_scheduler.warmup_steps, 100);
+}
+
+TEST(Relations, AllowAlgorithmsWhereTheBackEndHasAChoice) {
+  for (const std::string backend : {"auto", "tcp", "hierarchical"}) {
+    const JobConfig job = parse_job(small_job() + "[comm]\nbackend = \"" + backend + "\"\n",
+                                    "job.toml", {"comm.algo=all_reduce=tree;broadcast=auto"});
+    EXPECT_EQ(job.comm.algo, "all_reduce=tree;broadcast=auto");
+  }
 }
 
 TEST(Relations, AllowASmallModelWithAPath) {
