@@ -11,6 +11,7 @@
 #include "collectives/bootstrap/store_session.hpp"
 #include "collectives/net/asio.hpp"
 #include "collectives/net/fd.hpp"
+#include "collectives/net/interfaces.hpp"
 #include "collectives/net/resolve.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
@@ -59,8 +60,12 @@ std::vector<Tcp::acceptor> listen_on_all(asio::io_context& context,
   return acceptors;
 }
 
-std::vector<Tcp::acceptor> listen(asio::io_context& context, const Endpoint& where) {
-  const std::vector<Tcp::endpoint> addresses = resolve(where);
+std::vector<Tcp::acceptor> listen(asio::io_context& context, const StoreServerOptions& options) {
+  const Endpoint& where = options.listen;
+  const std::string& wish = options.interfaces;
+  const std::vector<Interface> all = list_interfaces();
+  const std::vector<Tcp::endpoint> addresses =
+      addresses_to_serve(where, resolve(where), wish.empty() ? all : choose_interfaces(wish, all));
   std::string reasons;
   for (int attempt = 0; attempt < (where.port == 0 ? kPortAttempts : 1); ++attempt) {
     reasons.clear();
@@ -77,7 +82,7 @@ class TcpStoreServer::Impl {
  public:
   Impl(const Secret& secret, const StoreServerOptions& options)
       : options_(options), service_{secret, options.handshake_limit_s, {}} {
-    acceptors_ = listen(context_, options.listen);
+    acceptors_ = listen(context_, options);
     const Tcp::endpoint first = acceptors_.front().local_endpoint();
     endpoint_ = {first.address().to_string(), first.port()};
     for (Tcp::acceptor& acceptor : acceptors_) {

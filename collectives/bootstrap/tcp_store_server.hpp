@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 
 #include "collectives/bootstrap/secret.hpp"
 #include "collectives/net/endpoint.hpp"
@@ -9,8 +10,10 @@
 namespace muster::collectives {
 
 struct StoreServerOptions {
-  /// Listens on every local address that the host stands for, and on no other. Port 0: a free one.
+  /// Listens on every local address that the host stands for; where it is a name that this host
+  /// takes for loopback but others may not, also on those of `interfaces`. Port 0: a free one.
   Endpoint listen = {"127.0.0.1", 0};
+  std::string interfaces = {};  // as choose_interfaces() takes them; empty: all there are
   /// Connections that have not proved to know the secret: how many at once, and for how long.
   std::size_t max_strangers = 64;
   double handshake_limit_s = 5.0;

@@ -1,10 +1,23 @@
 #include "collectives/net/resolve.hpp"
 
+#include <algorithm>
+#include <string_view>
+
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
 
 namespace muster::collectives {
+namespace {
+
+bool is_name_of_a_host(const std::string& host) {
+  ErrorStatus status;
+  asio::ip::make_address(host, status);
+  const auto has = [&](std::string_view part) { return host.find(part) != std::string::npos; };
+  return status && !has("localhost") && !has("loopback");
+}
+
+}  // namespace
 
 std::vector<Tcp::endpoint> resolve(const Endpoint& endpoint) {
   ErrorStatus status;
@@ -20,6 +33,19 @@ std::vector<Tcp::endpoint> resolve(const Endpoint& endpoint) {
                                            endpoint.host, status.message()));
   }
   return {found.begin(), found.end()};
+}
+
+std::vector<Tcp::endpoint> addresses_to_serve(const Endpoint& endpoint,
+                                              std::vector<Tcp::endpoint> found,
+                                              const std::vector<Interface>& there) {
+  const bool leads_home = std::ranges::all_of(
+      found, [](const Tcp::endpoint& address) { return address.address().is_loopback(); });
+  if (!leads_home || !is_name_of_a_host(endpoint.host)) return found;
+  for (const Interface& interface : there) {
+    if (is_loopback(interface.address)) continue;
+    found.emplace_back(asio::ip::make_address(interface.address), endpoint.port);
+  }
+  return found;
 }
 
 std::string to_string(const Tcp::endpoint& address) {

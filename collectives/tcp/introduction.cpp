@@ -17,7 +17,7 @@ using Words = std::array<std::int32_t, kWordBytes / sizeof(std::int32_t)>;
 bool is_sound(const Introduction& introduction) {
   const bool is_lane = introduction.lane == Introduction::kControl ||
                        (introduction.lane >= 0 && introduction.lane < Communicator::kMaxLanes);
-  return is_lane && introduction.from >= 0 && introduction.count >= 1 &&
+  return is_lane && introduction.from >= 0 && introduction.to >= 0 && introduction.count >= 1 &&
          introduction.count <= kMaxSockets && introduction.index >= 0 &&
          introduction.index < introduction.count;
 }

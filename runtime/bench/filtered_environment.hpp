@@ -7,10 +7,11 @@
 namespace muster::runtime {
 
 /// True for a variable that a report may show: its name begins with MUSTER_, NCCL_, OMP_, OMPI_ or
-/// SLURM_ and does not contain SECRET, TOKEN, KEY or PASSWORD, in any case.
+/// SLURM_ and does not contain SECRET, TOKEN, KEY, PASS, AUTH, CREDENTI, JWT or COOKIE, in any case.
 bool is_shown_variable(std::string_view name);
 
-/// "NAME=VALUE" of this process's variables that may be shown, in alphabetical order.
+/// "NAME=VALUE" of this process's variables that may be shown, in alphabetical order; addresses in
+/// values lose their user and password.
 std::vector<std::string> filtered_environment(const std::vector<std::string>& all);
 std::vector<std::string> filtered_environment();
 

@@ -64,11 +64,12 @@ class Matrix {
 
   double rate(std::size_t a, std::size_t b) const { return rates_[a * hosts_ + b]; }
 
-  // From dark red for the slowest to pale green for the fastest, by the logarithm.
+  // From red for the slowest to pale green for the fastest, by the logarithm; pale enough for dark
+  // letters on it.
   std::string colour(double rate) const {
     const double range = std::log(fastest_ / slowest_);
     const double share = range < 0.05 ? 1.0 : std::log(rate / slowest_) / range;
-    return fmt::format("hsl({:.0f} 65% {:.0f}%)", 120.0 * share, 45.0 + 40.0 * share);
+    return fmt::format("hsl({:.0f} 65% {:.0f}%)", 120.0 * share, 70.0 + 15.0 * share);
   }
 
  private:

@@ -28,8 +28,9 @@ using collectives::Ticket;
 /// The store as rank 0 sees it when it is the one that serves it.
 class ServedStore final : public collectives::Store {
  public:
-  ServedStore(const Secret& secret, const Endpoint& listen, Deadline deadline)
-      : server_(secret, {.listen = listen}), client_(server_.endpoint(), secret, deadline) {}
+  ServedStore(const Secret& secret, const collectives::StoreServerOptions& options,
+              Deadline deadline)
+      : server_(secret, options), client_(server_.endpoint(), secret, deadline) {}
 
   const Endpoint& endpoint() const noexcept { return server_.endpoint(); }
 
@@ -91,8 +92,10 @@ Entrance enter_by_address(const Identity& identity, Deadline deadline) {
   }
   const Secret secret = Secret::from_file(identity.secret_file);
   if (identity.rank == 0) {
-    return {std::make_unique<ServedStore>(secret, identity.store, deadline), secret,
-            identity.job_id, true};
+    const collectives::StoreServerOptions options{.listen = identity.store,
+                                                  .interfaces = identity.interface};
+    return {std::make_unique<ServedStore>(secret, options, deadline), secret, identity.job_id,
+            true};
   }
   return {std::make_unique<collectives::TcpStore>(identity.store, secret, deadline), secret,
           identity.job_id, true};
@@ -114,7 +117,8 @@ Entrance enter_by_messenger(const Identity& identity, const JoinOptions& options
   std::string text;
   if (identity.rank == 0) {
     const Secret secret = Secret::random();
-    served = std::make_unique<ServedStore>(secret, listen_address(identity), deadline);
+    const collectives::StoreServerOptions where{.listen = listen_address(identity)};
+    served = std::make_unique<ServedStore>(secret, where, deadline);
     text = collectives::encode(Ticket{served->endpoint(), secret, collectives::random_job_id()});
   }
   messenger->broadcast(text);

@@ -3,6 +3,7 @@
 import os
 import pathlib
 import secrets
+import shutil
 import signal
 import subprocess
 import time
@@ -17,14 +18,18 @@ def ip(*arguments: str) -> None:
 
 
 class Hosts:
-    """`count` hosts h1, h2 … at 10.77.0.1 … on a switch of their own, gone at the end."""
+    """`count` hosts h1, h2 … at 10.77.0.1 … on a switch of their own, gone at the end.
 
-    def __init__(self, folder: pathlib.Path, count: int, rate: str | None = "1gbit"):
+    version: of IP; with 6 they are at fd77::1 … and have no address of version 4 but loopback.
+    """
+
+    def __init__(self, folder: pathlib.Path, count: int, rate: str | None = "1gbit", version: int = 4):
         if not lib.IS_ROOT:
             raise lib.Unmeasurable("network namespaces need root")
         self.folder = folder
         self.count = count
         self.rate = rate
+        self.version = version
         self.tag = f"m{os.getpid()}"
         self.secret = folder / "secret"
         self.processes: list[subprocess.Popen] = []
@@ -33,7 +38,7 @@ class Hosts:
         return f"{self.tag}h{number}"
 
     def address(self, number: int) -> str:
-        return f"10.77.0.{number}"
+        return f"10.77.0.{number}" if self.version == 4 else f"fd77::{number}"
 
     def __enter__(self) -> "Hosts":
         self.secret.write_text(secrets.token_hex(32))
@@ -56,7 +61,8 @@ class Hosts:
             ip("link", "add", "eth0", "netns", host, "type", "veth", "peer", "name", port, "netns", switch)
             ip("-n", switch, "link", "set", port, "master", "br0", "up")
             ip("-n", host, "link", "set", "lo", "up")
-            ip("-n", host, "addr", "add", f"{self.address(number)}/24", "dev", "eth0")
+            bits = ["24"] if self.version == 4 else ["64", "nodad"]
+            ip("-n", host, "addr", "add", f"{self.address(number)}/{bits[0]}", *bits[1:], "dev", "eth0")
             ip("-n", host, "link", "set", "eth0", "up")
             if self.rate:
                 self.limit(number, self.rate)
@@ -67,6 +73,25 @@ class Hosts:
         for namespace, device in ((self.name(number), "eth0"), (self.tag + "sw", f"p{number}")):
             command = ["tc", "-n", namespace, "qdisc", "replace", "dev", device, *limit]
             subprocess.run(command, check=True, capture_output=True, text=True)
+
+    def bridge(self, number: int, name: str, address: str) -> None:
+        """A bridge to which nothing is attached, as container programs leave behind."""
+        host = self.name(number)
+        ip("-n", host, "link", "add", name, "type", "bridge")
+        ip("-n", host, "addr", "add", address, "dev", name)
+        ip("-n", host, "link", "set", name, "up")
+
+    def names(self, number: int, text: str) -> None:
+        """Replaces /etc/hosts of a host."""
+        folder = pathlib.Path("/etc/netns") / self.name(number)
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / "hosts").write_text(text)
+
+    def connections(self, number: int) -> list[str]:
+        """Both ends of the established TCP connections of a host."""
+        command = ["ip", "netns", "exec", self.name(number), "ss", "-Htn", "state", "established"]
+        rows = subprocess.run(command, capture_output=True, text=True, check=True).stdout.splitlines()
+        return [end.rpartition(":")[0].strip("[]") for row in rows for end in row.split()[-2:]]
 
     def start(self, number: int, command: list, environment: dict, output=subprocess.PIPE) -> subprocess.Popen:
         """Runs a command on a host, which has its own name and /dev/shm."""
@@ -122,6 +147,7 @@ class Hosts:
             kill(process)
         for name in [*(self.name(n) for n in range(1, self.count + 1)), self.tag + "sw"]:
             subprocess.run(["ip", "netns", "del", name], capture_output=True)
+            shutil.rmtree(pathlib.Path("/etc/netns") / name, ignore_errors=True)
 
 
 def kill(process: subprocess.Popen) -> None:

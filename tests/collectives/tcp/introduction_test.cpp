@@ -44,8 +44,9 @@ TEST(Introducer, RefusesAnotherGroupSecretOrConnection) {
 TEST(Introducer, RefusesNumbersThatNoRankSends) {
   const Introducer introducer(Secret::random(), "data");
   for (const Introduction& wrong :
-       {Introduction{-1, 5, 2, 0, 1}, Introduction{3, 5, 4, 0, 1}, Introduction{3, 5, -1, 0, 1},
-        Introduction{3, 5, 2, 1, 1}, Introduction{3, 5, 2, 0, 9}, Introduction{3, 5, 2, -1, 1}}) {
+       {Introduction{-1, 5, 2, 0, 1}, Introduction{3, -17, 2, 0, 1}, Introduction{3, 5, 4, 0, 1},
+        Introduction{3, 5, -1, 0, 1}, Introduction{3, 5, 2, 1, 1}, Introduction{3, 5, 2, 0, 9},
+        Introduction{3, 5, 2, -1, 1}}) {
     const IntroductionBytes sealed = introducer.seal(wrong, some_challenge());
     EXPECT_EQ(introducer.open(sealed, some_challenge()), std::nullopt);
   }

@@ -138,6 +138,21 @@ TEST(FilteredEnvironment, ShowsOnlyWhatMayBeShown) {
                   "SLURM_JOB_ID=7"));
 }
 
+TEST(FilteredEnvironment, HidesWhatIsNamedLikeASecret) {
+  for (const char* name : {"MUSTER_DB_PASSWD", "OMPI_PASSPHRASE", "MUSTER_PROXY_AUTH",
+                           "NCCL_CREDENTIALS", "SLURM_JWT", "OMP_COOKIE"}) {
+    EXPECT_FALSE(is_shown_variable(name)) << name;
+  }
+}
+
+TEST(FilteredEnvironment, LeavesOutWhoLogsIn) {
+  EXPECT_THAT(
+      filtered_environment({"NCCL_A=http://user:word@proxy:3128/x@y", "NCCL_B=s3://k:w@h",
+                            "NCCL_C=tcp://h1/a@b,ssh://me@h2", "NCCL_D=a@b://", "NCCL_E=://"}),
+      ElementsAre("NCCL_A=http://proxy:3128/x@y", "NCCL_B=s3://h", "NCCL_C=tcp://h1/a@b,ssh://h2",
+                  "NCCL_D=a@b://", "NCCL_E=://"));
+}
+
 TEST(CsvReport, HasALinePerRow) {
   EXPECT_EQ(csv_report(sample_report()),
             "operation,bytes,count,type,redop,root,out_of_place_time_us,out_of_place_algbw_gbs,"
