@@ -24,7 +24,7 @@ class Browser:
     def __init__(self, folder: pathlib.Path):
         program = shutil.which("chromium")
         if not program:
-            raise lib.Unmeasurable("no chromium; scripts/setup --browser installs it")
+            raise lib.Unmeasurable("no chromium; it is a package of Debian")
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
         self.process = subprocess.Popen(

@@ -29,7 +29,6 @@
 namespace muster {
 namespace {
 
-using collectives::CallOptions;
 using collectives::Communicator;
 using collectives::GroupSpec;
 using collectives::Pending;
@@ -46,13 +45,17 @@ Deadline soon() {
   return Deadline::after_seconds(30.0);
 }
 
+int sum_of_ranks(int size) {
+  return size * (size - 1) / 2;
+}
+
 /// An all_reduce in flight: every rank contributes rank + seed, so that the sum is known.
 class Call {
  public:
   Call(Communicator& group, int lane, std::int64_t count, int seed)
       : in_(static_cast<std::size_t>(count), static_cast<float>(group.rank() + seed)),
         out_(in_.size(), -1.0F),
-        expected_(static_cast<float>(group.size() * (group.size() - 1) / 2 + group.size() * seed)),
+        expected_(static_cast<float>(sum_of_ranks(group.size()) + group.size() * seed)),
         pending_(group.all_reduce(vector_view(in_.data(), count), vector_view(out_.data(), count),
                                   ReduceOp::sum,
                                   {.label = "groups", .lane = lane, .timeout_s = 20.0})) {}
