@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/pairs/finding.hpp"
+
 namespace muster::runtime {
 
 /// A host of a cluster: ranks that share memory.
@@ -45,18 +47,6 @@ struct LinkLevel {
   Estimate latency_s;
   Estimate bytes_per_s;
   bool is_confident = false;  // three links or more, whose spread is below a tenth
-};
-
-enum class FindingKind { slow_host, slow_link, slow_uplink };
-
-/// Something that is slower than its like.
-struct Finding {
-  FindingKind kind = FindingKind::slow_host;
-  std::string quantity;  // "bandwidth", "latency"
-  int a = 0;             // a host; of an uplink: any host of one rack
-  int b = 0;             // the other end of a link or uplink
-  double factor = 1.0;   // how many times slower than the level's reference
-  double value = 0.0;    // bytes/s or seconds, as measured
 };
 
 /// A set of hosts and what its links do: measured, or written by hand for machines one has not.

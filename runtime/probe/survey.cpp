@@ -6,10 +6,10 @@
 #include <map>
 #include <utility>
 
+#include "runtime/pairs/pair_rounds.hpp"
+#include "runtime/pairs/slow_ends.hpp"
 #include "runtime/probe/level_fit.hpp"
 #include "runtime/probe/pair_meter.hpp"
-#include "runtime/probe/pair_rounds.hpp"
-#include "runtime/probe/slow_ends.hpp"
 
 namespace muster::runtime {
 namespace {
