@@ -51,6 +51,7 @@ struct LinkLevel {
 
 /// A set of hosts and what its links do: measured, or written by hand for machines one has not.
 struct Cluster {
+  std::int64_t measured_s = 0;  // when: seconds since 1970, UTC; 0: not known
   std::vector<ClusterHost> hosts;
   std::vector<HostPair> pairs;
   std::vector<LinkLevel> levels;
