@@ -22,6 +22,7 @@ void ProbeLine::add_to(CLI::App& app) {
   add("--html", options_.html, "write a page with the heat map of the links", "FILE");
   add("--racks", options_.racks, "lines HOST RACK: which hosts are behind one switch", "FILE");
   add("--backend", options_.backend, "auto, shm or tcp; default auto", "NAME");
+  probe.add_flag("--fresh", options_.is_fresh, "measure all, whatever an earlier probe has found");
   add("--timeout", timeout_, "longest time of one meeting of the ranks; default 60", "SECONDS");
   add("--hosts", hosts_, "not there yet: start the ranks with mpirun, or by hand on every host",
       "LIST");

@@ -18,6 +18,7 @@ LAYERS = [
     "runtime/control",
     "runtime/config",
     "runtime/world",
+    "runtime/pairs",
     "runtime/bench",
     "runtime/tokenizer",
     "runtime/dataset",

@@ -6,7 +6,8 @@
 
 #include <fmt/format.h>
 
-#include "runtime/bench/slow_end.hpp"
+#include "runtime/pairs/pair_rounds.hpp"
+#include "runtime/pairs/slow_ends.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -62,39 +63,32 @@ std::string name_of(int rank, const std::vector<Member>& members) {
   return fmt::format("rank {} (host {})", rank, members.at(static_cast<std::size_t>(rank)).host);
 }
 
+/// All of a matrix of pairs, as the estimator takes them: all ranks alike.
+std::vector<Finding> find_slow_ranks(const Matrix& times) {
+  std::vector<PairCost> costs;
+  for (std::size_t i = 0; i < times.size(); ++i) {
+    for (std::size_t j = i + 1; j < times.size(); ++j) {
+      costs.push_back({static_cast<int>(i), static_cast<int>(j), times[i][j]});
+    }
+  }
+  return find_slow(costs, std::vector<int>(times.size(), 0));
+}
+
 void describe(std::string_view what, const Matrix& times, const std::vector<Member>& members,
               std::vector<std::string>& findings) {
-  const SlowEnds slow = find_slow_ends(times);
-  for (const SlowEnds::Rank& end : slow.ranks) {
-    findings.push_back(fmt::format("Slow end: {}: {} {:.1f} times the others' at best",
-                                   name_of(end.rank, members), what, end.times));
-  }
-  for (const SlowEnds::Link& link : slow.links) {
-    findings.push_back(fmt::format("Slow link: {} - {}: {} {:.1f} times the others'",
-                                   name_of(link.a, members), name_of(link.b, members), what,
-                                   link.times));
+  for (const Finding& slow : find_slow_ranks(times)) {
+    if (slow.kind == FindingKind::slow_host) {
+      findings.push_back(fmt::format("Slow end: {}: {} {:.1f} times the others' at best",
+                                     name_of(slow.a, members), what, slow.factor));
+    } else {
+      findings.push_back(fmt::format("Slow link: {} - {}: {} {:.1f} times the others'",
+                                     name_of(slow.a, members), name_of(slow.b, members), what,
+                                     slow.factor));
+    }
   }
 }
 
 }  // namespace
-
-int tournament_rounds(int ranks) {
-  return ranks % 2 == 0 ? ranks - 1 : ranks;
-}
-
-int tournament_partner(int rank, int round, int ranks) {
-  const int places = ranks + ranks % 2;  // an odd number plays with a ghost, the last place
-  const int moving = places - 1;
-  int partner = 0;
-  if (rank == moving) {
-    partner = round % moving;
-  } else if (rank == round % moving) {
-    partner = moving;
-  } else {
-    partner = (2 * round - rank + 2 * moving) % moving;
-  }
-  return partner >= ranks ? -1 : partner;
-}
 
 PairMatrix measure_pairs(collectives::Communicator& group, double timeout_s) {
   const auto n = static_cast<std::size_t>(group.size());

@@ -4,6 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/pairs/finding.hpp"
+
 namespace muster::runtime {
 
 /// A host of a cluster: ranks that share memory.
@@ -47,20 +49,9 @@ struct LinkLevel {
   bool is_confident = false;  // three links or more, whose spread is below a tenth
 };
 
-enum class FindingKind { slow_host, slow_link, slow_uplink };
-
-/// Something that is slower than its like.
-struct Finding {
-  FindingKind kind = FindingKind::slow_host;
-  std::string quantity;  // "bandwidth", "latency"
-  int a = 0;             // a host; of an uplink: any host of one rack
-  int b = 0;             // the other end of a link or uplink
-  double factor = 1.0;   // how many times slower than the level's reference
-  double value = 0.0;    // bytes/s or seconds, as measured
-};
-
 /// A set of hosts and what its links do: measured, or written by hand for machines one has not.
 struct Cluster {
+  std::int64_t measured_s = 0;  // when: seconds since 1970, UTC; 0: not known
   std::vector<ClusterHost> hosts;
   std::vector<HostPair> pairs;
   std::vector<LinkLevel> levels;

@@ -3,7 +3,6 @@
 #include <iterator>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <utility>
 
 #include <fmt/format.h>
@@ -13,6 +12,8 @@
 #include "runtime/config/file.hpp"
 #include "runtime/config/findings.hpp"
 #include "runtime/probe/level_fit.hpp"
+#include "runtime/probe/toml_string.hpp"
+#include "runtime/probe/utc_time.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -24,13 +25,6 @@ constexpr double kGiga = 1e9;
 constexpr double kMostRanks = 1 << 20;
 constexpr double kMostMicroseconds = 1e9;
 constexpr double kMostGigabytes = 1e6;
-
-// As a TOML string.
-std::string quoted(const std::string& text) {
-  std::ostringstream out;
-  out << toml::value<std::string>(text);
-  return out.str();
-}
 
 std::string to_text(const toml::node& node) {
   if (const auto* text = node.as_string()) return fmt::format("\"{}\"", text->get());
@@ -126,6 +120,7 @@ class ClusterParser {
 
   Cluster parse(const toml::table& root) {
     check_root(root);
+    read_time(root);
     each(root, "host", [this](Entry& entry) { add_host(entry); });
     each(root, "pair", [this](Entry& entry) { add_pair(entry); });
     each(root, "level", [this](Entry& entry) { add_level(entry); });
@@ -144,10 +139,29 @@ class ClusterParser {
     }
     for (const auto& [key, node] : root) {
       const std::string_view name = key.str();
-      if (name == "version" || name == "host" || name == "pair" || name == "level") continue;
+      if (name == "version" || name == "measured" || name == "host" || name == "pair" ||
+          name == "level")
+        continue;
       const auto at = node.source().begin;
       findings_.add(std::string(name), findings_.in_file(at.line, at.column),
-                    "is not known here; known: version, host, pair, level");
+                    "is not known here; known: version, measured, host, pair, level");
+    }
+  }
+
+  void read_time(const toml::table& root) {
+    const toml::node* node = root.get("measured");
+    if (node == nullptr) return;
+    const auto* time = node->as_date_time();
+    const bool is_utc = time != nullptr && time->get().offset && time->get().offset->minutes == 0;
+    if (is_utc) {
+      const auto& [date, clock, offset] = time->get();
+      cluster_.measured_s =
+          seconds_of_utc({date.year, date.month, date.day, clock.hour, clock.minute, clock.second});
+    } else {
+      const auto at = node->source().begin;
+      findings_.add(
+          "measured", findings_.in_file(at.line, at.column),
+          fmt::format("is {}; must be a time like {}", to_text(*node), "2026-12-01T11:15:42Z"));
     }
   }
 
@@ -196,6 +210,7 @@ class ClusterParser {
     const std::optional<int> b = host_of(entry, "b");
     HostPair pair;
     pair.latency_s = entry.number("latency_us", 0.0, kMostMicroseconds) * kMicro;
+    pair.usual_latency_s = entry.number("usual_latency_us", 0.0, kMostMicroseconds) * kMicro;
     pair.ab_bytes_per_s = entry.number("a_to_b_gb_per_s", 0.0, kMostGigabytes) * kGiga;
     pair.ba_bytes_per_s = entry.number("b_to_a_gb_per_s", 0.0, kMostGigabytes) * kGiga;
     pair.both_bytes_per_s = entry.number("both_gb_per_s", 0.0, kMostGigabytes) * kGiga;
@@ -250,25 +265,27 @@ void print(std::string& out, const std::string& key, const Estimate& estimate, d
 
 std::string cluster_to_toml(const Cluster& cluster) {
   std::string out = fmt::format("version = {}\n", kVersion);
+  if (cluster.measured_s > 0) out += fmt::format("measured = {}\n", utc_stamp(cluster.measured_s));
   const auto add = [&out](std::string_view text) { out += text; };
   for (const ClusterHost& host : cluster.hosts) {
-    add(fmt::format("\n[[host]]\nname = {}\nranks = {}\n", quoted(host.name), host.ranks));
-    if (!host.rack.empty()) add(fmt::format("rack = {}\n", quoted(host.rack)));
+    add(fmt::format("\n[[host]]\nname = {}\nranks = {}\n", toml_string(host.name), host.ranks));
+    if (!host.rack.empty()) add(fmt::format("rack = {}\n", toml_string(host.rack)));
     print(out, "latency_us", host.latency_s / kMicro);
     print(out, "gb_per_s", host.bytes_per_s / kGiga);
   }
   for (const HostPair& pair : cluster.pairs) {
     const auto name = [&](int host) {
-      return quoted(cluster.hosts[static_cast<std::size_t>(host)].name);
+      return toml_string(cluster.hosts[static_cast<std::size_t>(host)].name);
     };
     add(fmt::format("\n[[pair]]\na = {}\nb = {}\n", name(pair.a), name(pair.b)));
     print(out, "latency_us", pair.latency_s / kMicro);
+    print(out, "usual_latency_us", pair.usual_latency_s / kMicro);
     print(out, "a_to_b_gb_per_s", pair.ab_bytes_per_s / kGiga);
     print(out, "b_to_a_gb_per_s", pair.ba_bytes_per_s / kGiga);
     print(out, "both_gb_per_s", pair.both_bytes_per_s / kGiga);
   }
   for (const LinkLevel& level : cluster.levels) {
-    add(fmt::format("\n[[level]]\nname = {}\nlinks = {}\nconfident = {}\n", quoted(level.name),
+    add(fmt::format("\n[[level]]\nname = {}\nlinks = {}\nconfident = {}\n", toml_string(level.name),
                     level.links, level.is_confident));
     print(out, "latency_us", level.latency_s, kMicro);
     print(out, "gb_per_s", level.bytes_per_s, kGiga);

@@ -11,8 +11,10 @@ namespace muster::runtime {
 /// microseconds and gigabytes (1e9 bytes) per second.
 ///
 ///   version = 1
+///   measured = 2026-12-01T11:15:42Z                                   may be left out
 ///   [[host]]    name, ranks, rack, latency_us, gb_per_s               one per host, in rank order
-///   [[pair]]    a, b, latency_us, a_to_b_gb_per_s, b_to_a_gb_per_s, both_gb_per_s
+///   [[pair]]    a, b, latency_us, usual_latency_us, a_to_b_gb_per_s, b_to_a_gb_per_s,
+///   both_gb_per_s
 ///   [[level]]   name, links, latency_us, gb_per_s, confident; *_low and *_high of both
 ///
 /// Findings are not in the file: they follow from the pairs. A file written by hand may have levels

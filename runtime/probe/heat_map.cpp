@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include "runtime/probe/cluster_report.hpp"
+#include "runtime/probe/utc_time.hpp"
 
 namespace muster::runtime {
 namespace {
@@ -143,6 +144,9 @@ std::string findings(const Cluster& cluster) {
 std::string cluster_html(const Cluster& cluster) {
   std::string out(kHead);
   out += fmt::format("<h1>{} ranks on {} hosts</h1>\n", cluster.ranks(), cluster.hosts.size());
+  if (cluster.measured_s > 0) {
+    out += fmt::format("<p>Measured at {}.</p>\n", utc_text(cluster.measured_s));
+  }
   out += findings(cluster) + level_table(cluster);
   if (!cluster.pairs.empty()) out += heat_map(cluster);
   return out + "</body></html>\n";

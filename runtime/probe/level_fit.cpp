@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "kernels/base/random.hpp"
-#include "runtime/probe/slow_ends.hpp"
+#include "runtime/pairs/slow_ends.hpp"
 
 namespace muster::runtime {
 namespace {

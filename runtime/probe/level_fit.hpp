@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "runtime/pairs/slow_ends.hpp"
 #include "runtime/probe/cluster.hpp"
-#include "runtime/probe/slow_ends.hpp"
 
 namespace muster::runtime {
 

@@ -1,25 +1,33 @@
 #include "runtime/probe/run_probe.hpp"
 
 #include <chrono>
+#include <ctime>
 #include <map>
 #include <memory>
 #include <optional>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
+#include <sys/utsname.h>
 
 #include "collectives/backends.hpp"
+#include "collectives/net/interfaces.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
+#include "runtime/checkpoint/hash.hpp"
 #include "runtime/config/file.hpp"
 #include "runtime/control/report_file.hpp"
+#include "runtime/probe/agreement.hpp"
 #include "runtime/probe/cluster_file.hpp"
 #include "runtime/probe/cluster_report.hpp"
 #include "runtime/probe/heat_map.hpp"
 #include "runtime/probe/links.hpp"
 #include "runtime/probe/racks.hpp"
+#include "runtime/probe/recall.hpp"
 #include "runtime/probe/survey.hpp"
+#include "runtime/probe/utc_time.hpp"
 #include "runtime/world/cores.hpp"
 #include "runtime/world/group.hpp"
 
@@ -31,6 +39,10 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kMaxRacksBytes = 16 << 20;
 constexpr double kLargestAllReduce = 4.0 * 1024 * 1024;
 constexpr double kAllReduceBudgetS = 0.3;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
 
 /// Hosts in the order of their lowest rank, and where each rank is.
 struct Places {
@@ -87,20 +99,32 @@ class Run {
   }
 
   int run(Clock::time_point begin) {
-    const SurveyResult result =
-        survey(*world_group_, local_group_.get(), places_.of_rank, places_.hosts);
+    Survey survey({.world = *world_group_,
+                   .local = local_group_.get(),
+                   .places = places_.of_rank,
+                   .hosts = places_.hosts});
+    const std::int64_t now_s = std::time(nullptr);
+    open_cache();
+    Recall recall;
+    if (!options_.is_fresh && world_.size > 1) {
+      recall = recall_probe(*world_group_, survey, cache_ ? &*cache_ : nullptr, now_s);
+    }
+    if (!recall.remark.empty()) reporter_.lines(recall.remark);
+    if (recall.is_valid) {
+      if (is_chief()) report_recalled(recall, seconds_since(begin));
+      return 0;
+    }
+    const SurveyResult found = survey.finish();
     const LinkProfile links = measure_links(*world_group_, kLargestAllReduce, kAllReduceBudgetS);
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count();
     if (!is_chief()) return 0;
-    const Cluster& cluster = result.cluster;
-    reporter_.lines(cluster_report(cluster));
-    if (world_.size > 1) reporter_.lines(all_reduce_table(links));
+    ProbeResult result{.cluster = found.cluster, .all_reduce_s = links.all_reduce_s};
+    result.cluster.measured_s = now_s;
+    report(result);
     reporter_.lines(fmt::format(
-        "measured in {:.2f} s after the rendezvous: {:.3f} s inside hosts, {} rounds of pairs of "
-        "hosts with {:.3f} s at most",
-        seconds, result.inside_s, result.rounds, result.round_s));
-    if (out_) out_->write(cluster_to_toml(cluster));
-    if (html_) html_->write(cluster_html(cluster));
+        "measured at {}\nmeasured in {:.2f} s after the rendezvous: {:.3f} s inside hosts, {} "
+        "rounds of pairs of hosts with {:.3f} s at most",
+        utc_text(now_s), seconds_since(begin), found.inside_s, found.rounds, found.round_s));
+    keep(result);
     return 0;
   }
 
@@ -127,7 +151,79 @@ class Run {
     local_group_ = open(spec);
   }
 
-  std::string all_reduce_table(const LinkProfile& links) const {
+  // What a host's network is known by: the addresses of its interfaces, and what chooses among
+  // them.
+  std::string network_of_this_host() const {
+    struct utsname system {};
+    ::uname(&system);
+    std::string text = fmt::format("{} {}", system.release,
+                                   Environment::current().find_or("MUSTER_INTERFACE", ""));
+    for (const collectives::Interface& interface : collectives::list_interfaces()) {
+      text += fmt::format(" {} {}", interface.name, interface.address);
+    }
+    return hash_of(text);
+  }
+
+  // Collective; the cache itself is rank 0's.
+  void open_cache() {
+    if (world_.size == 1) return;
+    constexpr std::size_t kDigits = 16;
+    const std::string mine = network_of_this_host();
+    std::string all(places_.of_rank.size() * kDigits, ' ');
+    world_group_
+        ->all_gather({reinterpret_cast<const std::byte*>(mine.data()), Dtype::u8, 1, kDigits},
+                     {reinterpret_cast<std::byte*>(all.data()), Dtype::u8, 1, std::ssize(all)},
+                     {.label = "probe"})
+        .wait();
+    if (!is_chief()) return;
+    const std::string folder = cache_folder(Environment::current());
+    if (folder.empty()) {
+      reporter_.lines(
+          "the probe is not cached: neither XDG_CACHE_HOME nor HOME is an absolute path");
+      return;
+    }
+    ProbeKey key{.backend = std::string(world_group_->backend()), .hosts = places_.hosts};
+    key.interfaces.resize(places_.hosts.size());
+    for (std::size_t rank = 0; rank < places_.of_rank.size(); ++rank) {
+      const RankPlace& place = places_.of_rank[rank];
+      key.host_of_rank.push_back(place.host);
+      if (place.local_rank == 0) {
+        key.interfaces[static_cast<std::size_t>(place.host)] = all.substr(rank * kDigits, kDigits);
+      }
+    }
+    cache_.emplace(folder, std::move(key));
+  }
+
+  void keep(const ProbeResult& result) {
+    if (!cache_) return;
+    try {
+      cache_->save(result);
+    } catch (const Error& error) {
+      reporter_.lines(fmt::format("the probe is not cached: {}", error.what()));
+    }
+  }
+
+  void report(const ProbeResult& result) {
+    reporter_.lines(cluster_report(result.cluster));
+    if (world_.size > 1) reporter_.lines(all_reduce_table(result));
+    if (out_) out_->write(cluster_to_toml(result.cluster));
+    if (html_) html_->write(cluster_html(result.cluster));
+  }
+
+  void report_recalled(const Recall& recall, double seconds) {
+    report(*recall.result);
+    const std::string checked =
+        recall.links == 0 ? "the inside of the host agrees"
+                          : fmt::format("{} pair{} of hosts and the inside of hosts agree",
+                                        recall.links, recall.links == 1 ? "" : "s");
+    reporter_.lines(fmt::format(
+        "measured at {}, re-validated in {:.2f} s after the rendezvous: {} within {:.0f} % of "
+        "bandwidth; --fresh measures all",
+        utc_text(recall.result->cluster.measured_s), seconds, checked,
+        100.0 * kBandwidthTolerance));
+  }
+
+  std::string all_reduce_table(const ProbeResult& links) const {
     std::string text = fmt::format("all_reduce of all {} ranks ({})\n{:>10}  {:>10}  {:>10}\n",
                                    world_.size, world_group_->backend(), "bytes", "time", "algbw");
     for (const auto& [bytes, seconds] : links.all_reduce_s) {
@@ -146,6 +242,7 @@ class Run {
   std::unique_ptr<kernels::Device> device_;
   std::unique_ptr<collectives::Communicator> world_group_;
   std::unique_ptr<collectives::Communicator> local_group_;
+  std::optional<ProbeCache> cache_;  // of rank 0
 };
 
 }  // namespace

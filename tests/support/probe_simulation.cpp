@@ -6,8 +6,8 @@
 #include <random>
 #include <set>
 
-#include "runtime/probe/pair_rounds.hpp"
-#include "runtime/probe/slow_ends.hpp"
+#include "runtime/pairs/pair_rounds.hpp"
+#include "runtime/pairs/slow_ends.hpp"
 
 namespace muster::test {
 namespace {

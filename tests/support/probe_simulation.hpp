@@ -3,8 +3,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "runtime/probe/cluster.hpp"
-
 namespace muster::test {
 
 /// A cluster that exists only in numbers, with faults planted in it.

@@ -1,8 +1,6 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,7 +9,6 @@
 #include "runtime/bench/expect.hpp"
 #include "runtime/bench/fit.hpp"
 #include "runtime/bench/pairs.hpp"
-#include "runtime/bench/slow_end.hpp"
 #include "tests/runtime/bench/sample_report.hpp"
 
 namespace muster::runtime {
@@ -19,30 +16,8 @@ namespace {
 
 using testing::ElementsAre;
 using testing::HasSubstr;
-using testing::IsEmpty;
 
 using Matrix = std::vector<std::vector<double>>;
-
-class Tournament : public testing::TestWithParam<int> {};
-
-TEST_P(Tournament, LetsEveryPairMeetOnceAndNobodyMeetTwoAtATime) {
-  const int ranks = GetParam();
-  std::set<std::pair<int, int>> met;
-  for (int round = 0; round < tournament_rounds(ranks); ++round) {
-    for (int rank = 0; rank < ranks; ++rank) {
-      const int partner = tournament_partner(rank, round, ranks);
-      if (partner < 0) continue;
-      ASSERT_NE(partner, rank);
-      EXPECT_EQ(tournament_partner(partner, round, ranks), rank);
-      if (rank < partner) {
-        EXPECT_TRUE(met.emplace(rank, partner).second);
-      }
-    }
-  }
-  EXPECT_EQ(static_cast<int>(met.size()), ranks * (ranks - 1) / 2);
-}
-
-INSTANTIATE_TEST_SUITE_P(Sizes, Tournament, testing::Values(2, 3, 4, 5, 8, 9, 32));
 
 /// Times of n ranks where a pair runs at the pace of its worse end, up to 10 % slower by noise.
 Matrix times_of(const std::vector<double>& pace, unsigned seed) {
@@ -58,48 +33,6 @@ Matrix times_of(const std::vector<double>& pace, unsigned seed) {
   return times;
 }
 
-TEST(SlowEnds, AreNamedWhateverTheirNumber) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
-    const SlowEnds slow = find_slow_ends(times_of({1, 1, 2.5, 1, 1, 1, 4, 1}, seed));
-
-    ASSERT_EQ(slow.ranks.size(), 2);
-    EXPECT_EQ(slow.ranks[0].rank, 2);
-    EXPECT_EQ(slow.ranks[1].rank, 6);
-    EXPECT_NEAR(slow.ranks[1].times, 4.0, 0.5);
-    EXPECT_THAT(slow.links, IsEmpty());
-  }
-}
-
-TEST(SlowEnds, AreTheLinkWhereBothEndsAreGoodElsewhere) {
-  for (unsigned seed = 0; seed < 20; ++seed) {
-    Matrix times = times_of({1, 1, 1, 1, 1}, seed);
-    times[1][4] = times[4][1] *= 3.0;
-
-    const SlowEnds slow = find_slow_ends(times);
-
-    EXPECT_THAT(slow.ranks, IsEmpty());
-    ASSERT_EQ(slow.links.size(), 1);
-    EXPECT_EQ(slow.links[0].a, 1);
-    EXPECT_EQ(slow.links[0].b, 4);
-  }
-}
-
-TEST(SlowEnds, AreNotInventedByNoise) {
-  for (unsigned seed = 0; seed < 100; ++seed) {
-    const SlowEnds slow = find_slow_ends(times_of(std::vector<double>(6, 1.0), seed));
-
-    EXPECT_THAT(slow.ranks, IsEmpty());
-    EXPECT_THAT(slow.links, IsEmpty());
-  }
-}
-
-TEST(SlowEnds, OfFourRanksOneOfThemBad) {
-  const SlowEnds slow = find_slow_ends(times_of({1, 1, 1, 5}, 1));
-
-  ASSERT_EQ(slow.ranks.size(), 1);
-  EXPECT_EQ(slow.ranks[0].rank, 3);
-}
-
 std::vector<Member> members(int n) {
   std::vector<Member> result;
   result.reserve(static_cast<std::size_t>(n));
@@ -113,6 +46,17 @@ PairMatrix pairs_of(const Matrix& times) {
     for (double& value : row) value = value > 0.0 ? 10.0 / value : 0.0;
   }
   return pairs;
+}
+
+TEST(PairFindings, NameASlowLinkByBothItsEnds) {
+  Matrix times = times_of({1, 1, 1, 1, 1}, 1);
+  times[1][4] = times[4][1] *= 3.0;
+
+  const auto findings = describe_pairs(pairs_of(times), members(5));
+
+  ASSERT_EQ(findings.size(), 2);
+  EXPECT_THAT(findings[0],
+              HasSubstr("Slow link: rank 1 (host host1) - rank 4 (host host4): 8 B takes"));
 }
 
 TEST(PairFindings, NameTheHostOfASlowEnd) {

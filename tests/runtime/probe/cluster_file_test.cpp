@@ -14,6 +14,7 @@ using testing::HasSubstr;
 
 Cluster measured() {
   Cluster cluster;
+  cluster.measured_s = 1'796'123'456;
   cluster.hosts = {
       {.name = "node \"a\"", .rack = "r1", .ranks = 8, .latency_s = 2e-7, .bytes_per_s = 1e10},
       {.name = "b", .rack = "r1"},
@@ -22,6 +23,7 @@ Cluster measured() {
       {.a = 0,
        .b = 1,
        .latency_s = 3e-5,
+       .usual_latency_s = 7e-5,
        .ab_bytes_per_s = 1.25e8,
        .ba_bytes_per_s = 1.2e8,
        .both_bytes_per_s = 1.1e8},
@@ -35,6 +37,8 @@ TEST(ClusterFile, KeepsEverythingItWrites) {
 
   const Cluster after = parse_cluster(cluster_to_toml(before), "cluster.toml");
 
+  EXPECT_EQ(after.measured_s, before.measured_s);
+  EXPECT_NEAR(after.pairs.at(0).usual_latency_s, 7e-5, 1e-10);
   ASSERT_EQ(after.hosts.size(), 3U);
   EXPECT_EQ(after.hosts[0].name, "node \"a\"");
   EXPECT_EQ(after.hosts[0].ranks, 8);
@@ -91,6 +95,19 @@ TEST(ClusterFile, ListsEveryMistakeWithItsPlace) {
                           HasSubstr("is \"z\", which is no host")));
   EXPECT_THAT(text, AllOf(HasSubstr("is -1; must be a number from 0"),
                           HasSubstr("must be host, rack or racks")));
+}
+
+TEST(ClusterFile, TakesATimeOfUtcAlone) {
+  const auto measured = [](const std::string& time) {
+    return parse_cluster("version = 1\nmeasured = " + time + "\n[[host]]\nname = \"a\"\n", "f");
+  };
+
+  EXPECT_EQ(measured("1970-01-02T00:00:01Z").measured_s, 86401);
+  for (const char* time :
+       {"5", "\"now\"", "2026-12-01", "2026-12-01T11:00:00", "2026-12-01T11:00:00+01:00"}) {
+    EXPECT_THAT(error_text(ErrorCode::config, [&] { measured(time); }),
+                AllOf(HasSubstr("f:2:12"), HasSubstr("must be a time like")));
+  }
 }
 
 TEST(ClusterFile, RefusesWhatIsNoToml) {

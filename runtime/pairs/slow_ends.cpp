@@ -1,4 +1,4 @@
-#include "runtime/probe/slow_ends.hpp"
+#include "runtime/pairs/slow_ends.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -88,7 +88,7 @@ class Judge {
       if (is_slow(a) || is_slow(b)) continue;
       RackPair& racks = between_racks[ordered(rack(a), rack(b))];
       ++racks.measured;
-      if (ratio <= kSlowFactor * std::max(cost(a), cost(b))) continue;
+      if (ratio <= kSlowFactor * std::max({cost(a), cost(b), 1.0})) continue;
       slow_pairs_.push_back(pair);
       racks.slow.push_back({.kind = FindingKind::slow_link, .a = a, .b = b, .factor = ratio});
     }

@@ -1,7 +1,8 @@
-#include "runtime/probe/pair_rounds.hpp"
+#include "runtime/pairs/pair_rounds.hpp"
 
 #include <algorithm>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include <gtest/gtest.h>
@@ -43,6 +44,27 @@ TEST_P(PairRounds, EveryEndMeetsTwoOthersAtLeast) {
 
 INSTANTIATE_TEST_SUITE_P(Ends, PairRounds,
                          testing::Values(1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 31, 64, 100, 513));
+
+class Tournament : public testing::TestWithParam<int> {};
+
+TEST_P(Tournament, LetsEveryPairMeetOnceAndNobodyMeetTwoAtATime) {
+  const int ranks = GetParam();
+  std::set<std::pair<int, int>> met;
+  for (int round = 0; round < tournament_rounds(ranks); ++round) {
+    for (int rank = 0; rank < ranks; ++rank) {
+      const int partner = tournament_partner(rank, round, ranks);
+      if (partner < 0) continue;
+      ASSERT_NE(partner, rank);
+      EXPECT_EQ(tournament_partner(partner, round, ranks), rank);
+      if (rank < partner) {
+        EXPECT_TRUE(met.emplace(rank, partner).second);
+      }
+    }
+  }
+  EXPECT_EQ(static_cast<int>(met.size()), ranks * (ranks - 1) / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Sizes, Tournament, testing::Values(2, 3, 4, 5, 8, 9, 32));
 
 TEST(PairRoundsCost, GrowsWithTheLogarithm) {
   EXPECT_EQ(pair_rounds(1).size(), 0U);

@@ -1,28 +1,9 @@
-#include "runtime/probe/pair_rounds.hpp"
+#include "runtime/pairs/pair_rounds.hpp"
 
 namespace muster::runtime {
 namespace {
 
 constexpr int kRests = -1;
-
-// One end keeps its seat, the others move round a circle; the seats face each other in pairs.
-std::vector<std::vector<int>> circle_rounds(int ends) {
-  const int seats = ends + ends % 2;  // an odd number gets an empty seat, whose partner rests
-  std::vector<std::vector<int>> rounds;
-  for (int round = 0; round + 1 < seats; ++round) {
-    std::vector<int> partners(static_cast<std::size_t>(ends), kRests);
-    const auto at = [&](int seat) { return seat == 0 ? 0 : 1 + (seat - 1 + round) % (seats - 1); };
-    for (int seat = 0; seat < seats / 2; ++seat) {
-      const int one = at(seat);
-      const int other = at(seats - 1 - seat);
-      if (one >= ends || other >= ends) continue;
-      partners[static_cast<std::size_t>(one)] = other;
-      partners[static_cast<std::size_t>(other)] = one;
-    }
-    rounds.push_back(partners);
-  }
-  return rounds;
-}
 
 template <typename Partner>
 std::vector<int> round_of(int ends, const Partner& partner_of) {
@@ -36,10 +17,33 @@ std::vector<int> round_of(int ends, const Partner& partner_of) {
 
 }  // namespace
 
+int tournament_rounds(int ends) {
+  return ends < 2 ? 0 : ends - 1 + ends % 2;
+}
+
+// End 0 keeps its seat, the others move round a circle; seats that face each other are pairs.
+int tournament_partner(int end, int round, int ends) {
+  const int moving = tournament_rounds(ends);  // an odd number plays with a ghost, the last end
+  const int facing = (round + moving - 1) % moving;
+  int partner = 0;
+  if (end == 0) {
+    partner = 1 + facing;
+  } else if (end - 1 != facing) {
+    partner = 1 + (2 * facing + moving - (end - 1)) % moving;
+  }
+  return partner < ends ? partner : kRests;
+}
+
 std::vector<std::vector<int>> pair_rounds(int ends) {
   if (ends < 2) return {};
-  if (ends <= kAllPairsLimit) return circle_rounds(ends);
   std::vector<std::vector<int>> rounds;
+  if (ends <= kAllPairsLimit) {
+    for (int round = 0; round < tournament_rounds(ends); ++round) {
+      rounds.push_back(
+          round_of(ends, [=](int end) { return tournament_partner(end, round, ends); }));
+    }
+    return rounds;
+  }
   for (int distance = 1; distance < ends; distance *= 2) {
     rounds.push_back(round_of(ends, [distance](int end) { return end ^ distance; }));
   }

@@ -1,9 +1,11 @@
-#include "runtime/probe/slow_ends.hpp"
+#include "runtime/pairs/slow_ends.hpp"
+
+#include <algorithm>
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "runtime/probe/pair_rounds.hpp"
+#include "runtime/pairs/pair_rounds.hpp"
 #include "tests/support/probe_simulation.hpp"
 
 namespace muster::runtime {
@@ -74,6 +76,31 @@ TEST(FindSlow, HasNothingToCompareBetweenTwoHosts) {
   const std::vector<PairCost> costs = {{0, 1, 100.0}};
 
   EXPECT_THAT(find_slow(costs, one_rack(2)), IsEmpty());
+}
+
+TEST(FindSlow, NamesSeveralSlowEndsOfOneLevel) {
+  const auto costs = all_pairs(8, [](int a, int b) {
+    const auto pace = [](int end) { return end == 2 ? 2.5 : end == 6 ? 4.0 : 1.0; };
+    return std::max(pace(a), pace(b));
+  });
+
+  const std::vector<Finding> findings = find_slow(costs, one_rack(8));
+
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].a, 2);
+  EXPECT_DOUBLE_EQ(findings[0].factor, 2.5);
+  EXPECT_EQ(findings[1].a, 6);
+  EXPECT_DOUBLE_EQ(findings[1].factor, 4.0);
+}
+
+// The ends of two of ten pairs are faster than the reference.
+TEST(FindSlow, DoesNotNameALinkThatIsOnlySlowBesideItsVeryFastEnds) {
+  const auto costs = all_pairs(5, [](int a, int b) {
+    const bool is_very_fast = (a == 0 && b == 1) || (a == 2 && b == 3);
+    return is_very_fast ? 0.25 : 1.0;
+  });
+
+  EXPECT_THAT(find_slow(costs, one_rack(5)), IsEmpty());
 }
 
 TEST(FindSlow, IsSilentJustBelowTheFactor) {

@@ -3,12 +3,13 @@
 #include <span>
 #include <vector>
 
-#include "runtime/probe/cluster.hpp"
+#include "runtime/pairs/finding.hpp"
 
 namespace muster::runtime {
 
-/// Seconds that a pair of hosts took for something: the minimum over repeats, since anything else
-/// on the machine only ever adds time. Several of one pair are allowed.
+/// Seconds that a pair of ends (hosts, or ranks: below called hosts) took for something: the
+/// minimum over repeats, since anything else on the machine only ever adds time. Several of one
+/// pair are allowed.
 struct PairCost {
   int a = 0;
   int b = 0;
@@ -21,8 +22,8 @@ inline constexpr double kSlowFactor = 1.5;
 /// Names what is slow. A pair runs at the pace of its worse end, so what it takes relative to its
 /// level's reference is t = max(c_a, c_b) with c of a sound host about 1. Hence c of a host is the
 /// minimum over its pairs; a host with c above kSlowFactor is slow. A pair is slow itself where t
-/// exceeds kSlowFactor times the worse end and neither end is slow; where at least half of the
-/// measured pairs between two racks are, it is their uplink.
+/// exceeds kSlowFactor times the worse end, taken as 1 at least, and neither end is slow; where at
+/// least half of the measured pairs between two racks are, it is their uplink.
 ///
 /// The reference of a level (pairs inside racks, pairs across racks) is its 20th percentile: with
 /// few hosts, one of them slow, the median is slow already. Between two hosts alone nothing can be
