@@ -24,7 +24,7 @@ class Browser:
     def __init__(self, folder: pathlib.Path):
         program = shutil.which("chromium")
         if not program:
-            raise lib.Unmeasurable("no chromium; it is a package of Debian")
+            raise lib.Unmeasurable("no chromium: scripts/setup --peers")
         to_browser, self.write_end = os.pipe()
         self.read_end, from_browser = os.pipe()
         self.process = subprocess.Popen(

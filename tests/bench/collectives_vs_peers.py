@@ -69,10 +69,10 @@ class Peers:
             compiler = [f"mpicxx.{name}", "-std=c++20", "-O3", f"-I{SOURCE}"]
             run([*compiler, str(SOURCE / "tests/bench/collectives_mpi.cpp"), "-o", str(folder / name)])
         if not self.has_mpich:
-            self.absent.append("MPICH (mpicxx.mpich is not installed)")
+            self.absent.append("MPICH (no mpicxx.mpich: scripts/setup --peers)")
         self.has_gloo = torch.exists()
         if not self.has_gloo:
-            self.absent.append(f"Gloo ({torch} is not there)")
+            self.absent.append(f"Gloo (no {torch}: scripts/setup --oracles)")
 
     def measure(self, backend: str, ranks: int) -> dict[str, Times]:
         n = ["-n", str(ranks)]

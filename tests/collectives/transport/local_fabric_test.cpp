@@ -27,15 +27,17 @@ Signature barrier(std::uint64_t sequence) {
 // Both ends in one thread: posting never blocks, and what both have posted has moved.
 class LocalNetworkOfTwo : public testing::Test {
  protected:
-  void open(LocalLink link = {}) {
+  static constexpr double kPatience = 30.0;  // seconds that no test needs
+
+  void open(LocalLink link = {}, double timeout_s = kPatience) {
     network_.emplace("test", 2, link);
     for (std::size_t rank = 0; rank < 2; ++rank) {
       fabrics_[rank] = network_->open(static_cast<int>(rank));
       ends_[rank] = fabrics_[rank]->open_lane(0);
-      begin(static_cast<int>(rank), 0);
+      begin(static_cast<int>(rank), 0, timeout_s);
     }
   }
-  void begin(int rank, std::uint64_t sequence, double timeout_s = 0.2) {
+  void begin(int rank, std::uint64_t sequence, double timeout_s = kPatience) {
     end(rank).begin(barrier(sequence), {.timeout_s = timeout_s},
                     Deadline::after_seconds(timeout_s));
   }
@@ -70,7 +72,7 @@ TEST_F(LocalNetworkOfTwo, MovesMessagesInTheOrderOfPosting) {
 }
 
 TEST_F(LocalNetworkOfTwo, KeepsASendUntilItIsReceived) {
-  open();
+  open({}, 0.2);
 
   end(0).send(1, {});
 
@@ -78,7 +80,7 @@ TEST_F(LocalNetworkOfTwo, KeepsASendUntilItIsReceived) {
 }
 
 TEST_F(LocalNetworkOfTwo, KeepsSmallMessagesAsLongAsThereIsRoom) {
-  open({.kept_messages = 1});
+  open({.kept_messages = 1}, 1.0);
   int value = 7;
   int got = 0;
 
@@ -155,7 +157,7 @@ TEST_F(LocalNetworkOfTwo, LetsMessagesOfALaterCallWaitTheirTurn) {
 }
 
 TEST_F(LocalNetworkOfTwo, GivesTheMemoryBackWithTheError) {
-  open();
+  open({}, 0.2);
   int stale = 0;
   end(1).receive(0, space_in(stale));
   EXPECT_THAT(error_text(ErrorCode::timeout, [&] { end(1).wait_all(); }), HasSubstr("rank 1"));
@@ -167,13 +169,13 @@ TEST_F(LocalNetworkOfTwo, GivesTheMemoryBackWithTheError) {
 }
 
 TEST_F(LocalNetworkOfTwo, WaitsOnWhileThePeerShowsSignsOfLife) {
-  open();
+  open({}, 1.0);
   std::jthread peer([&] {
-    for (int beat = 0; beat < 20; ++beat) {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    for (int beat = 0; beat < 60; ++beat) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(25));
       fabrics_[1]->heartbeat();
     }
-    begin(1, 0);
+    begin(1, 0, 1.0);
     end(1).send(0, {});
     end(1).wait_all();
   });
