@@ -9,9 +9,10 @@ the peer's time over muster's, the median over pairs: above 1, muster is faster.
 within near and far pairs (the cores of a small machine may move between sharing a cache and not).
 
 Shared memory: Open MPI (the better of its two copy modes) and MPICH. TCP: Open MPI's tcp transport
-and Gloo through PyTorch; Debian's MPICH takes shared memory on one host whatever it is told. MPICH and Gloo are left out, and named, where they are not
-installed. With more ranks than cores Open MPI runs with --oversubscribe, and MPICH is left out: it
-polls without giving its core away, and a call then takes as long as the scheduler likes.
+and Gloo through PyTorch; Debian's MPICH takes shared memory on one host whatever it is told. MPICH
+and Gloo are left out, and named, where they are not installed. With more ranks than cores Open MPI
+runs with --oversubscribe, and MPICH is left out: it polls without giving its core away, and a call
+then takes as long as the scheduler likes.
 """
 
 import argparse
