@@ -46,6 +46,7 @@ struct Shape {
   }
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name GoogleTest looks for
 void PrintTo(const Shape& shape, std::ostream* out) {
   for (const std::int64_t length : shape.documents) *out << length << '+';
   *out << " heads " << shape.heads << '/' << shape.kv_heads << " of " << shape.head_dim;

@@ -14,15 +14,15 @@
 namespace muster::runtime {
 namespace {
 
-constexpr ModelShape kShape{.layers = 2,
-                            .hidden = 32,
-                            .heads = 4,
-                            .kv_heads = 2,
-                            .head_dim = 8,
-                            .ffn = 48,
-                            .vocab = 61,
-                            .max_position = 16,
-                            .qkv_bias = true};
+const ModelShape kShape{.layers = 2,
+                        .hidden = 32,
+                        .heads = 4,
+                        .kv_heads = 2,
+                        .head_dim = 8,
+                        .ffn = 48,
+                        .vocab = 61,
+                        .max_position = 16,
+                        .qkv_bias = true};
 
 /// A rank without peers and its engine, with weights that make every part matter.
 class EngineTest : public testing::Test {

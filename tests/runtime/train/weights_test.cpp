@@ -14,15 +14,15 @@
 namespace muster::runtime {
 namespace {
 
-constexpr ModelShape kShape{.layers = 3,
-                            .hidden = 24,
-                            .heads = 4,
-                            .kv_heads = 2,
-                            .head_dim = 6,
-                            .ffn = 40,
-                            .vocab = 50,
-                            .max_position = 8,
-                            .qkv_bias = true};
+const ModelShape kShape{.layers = 3,
+                        .hidden = 24,
+                        .heads = 4,
+                        .kv_heads = 2,
+                        .head_dim = 6,
+                        .ffn = 40,
+                        .vocab = 50,
+                        .max_position = 8,
+                        .qkv_bias = true};
 
 class WeightsTest : public testing::Test {
  protected:
