@@ -8,6 +8,7 @@
 
 #include "collectives/net/fd.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/seconds.hpp"
 #include "runtime/world/host.hpp"
 
 namespace muster::launcher {
@@ -126,8 +127,7 @@ void Supervisor::take_signal() {
     return;
   }
   interruption_.signal = *signal;
-  stop_end_ = Clock::now() +
-              std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(grace_s_));
+  stop_end_ = Clock::now() + duration_of(grace_s_);
   console_.notice(
       fmt::format("{}: ranks stop after this step{}, {:g} s at most{}; once more ends them at once",
                   signal_name(*signal), interruption_.is_resumable ? " and save a checkpoint" : "",

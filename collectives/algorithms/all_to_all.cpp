@@ -9,10 +9,6 @@
 namespace muster::collectives::algorithms {
 namespace {
 
-std::size_t index(int rank) {
-  return static_cast<std::size_t>(rank);
-}
-
 // What a rank sends to another and expects from it, in elements.
 struct Counts {
   std::int64_t out = 0;

@@ -5,10 +5,6 @@
 namespace muster::collectives::algorithms {
 namespace {
 
-std::size_t index(int number) {
-  return static_cast<std::size_t>(number);
-}
-
 // Blocks on their way. Block i is for the rank i further round and is carried there by the bits of
 // i: in the step of a bit, all blocks that have it move on as far as it says, together.
 class Carrier {

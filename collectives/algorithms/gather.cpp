@@ -7,10 +7,6 @@
 namespace muster::collectives::algorithms {
 namespace {
 
-std::size_t index(int rank) {
-  return static_cast<std::size_t>(rank);
-}
-
 // Blocks of one size per place of the tree, in scratch memory. They begin with this rank's own.
 class Branch {
  public:

@@ -12,6 +12,11 @@
 
 namespace muster::collectives::algorithms {
 
+/// A rank or another number, known not to be negative, as the place in an array.
+constexpr std::size_t index(std::int64_t number) noexcept {
+  return static_cast<std::size_t>(number);
+}
+
 /// Elements [begin, begin + count) of a vector.
 struct Share {
   std::int64_t begin = 0;

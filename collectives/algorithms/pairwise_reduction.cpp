@@ -21,10 +21,6 @@ constexpr std::size_t kSlotBytesAcross = 4 << 20;  // of all slots together, if 
 constexpr std::size_t kMaxSlotBytes = 4 << 20;
 constexpr std::size_t kMinPieceBytes = 64 << 10;
 
-std::size_t index(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
-
 // Elements of one piece.
 std::int64_t piece_length(const Lane& lane, Dtype dtype) {
   const std::size_t peers = index(std::max(1, lane.size() - 1));

@@ -11,10 +11,6 @@ namespace {
 constexpr std::int64_t kColumns = 2;
 constexpr std::size_t kBuffers = 3;  // of a column: sent, received, and what this rank adds
 
-std::size_t index(std::int64_t number) {
-  return static_cast<std::size_t>(number);
-}
-
 class Run {
  public:
   Run(Lane& lane, const Ring& ring)

@@ -81,7 +81,7 @@ class AllGather {
   bool is_streaming_;
 };
 
-void small(Lane& lane, const Call& call) {
+void small_all_gather(Lane& lane, const Call& call) {
   const std::size_t bytes = call.in.bytes();
   meet_with_data(lane, call.in.data, bytes);
   for (int rank = 0; rank < lane.size(); ++rank) {
@@ -93,7 +93,7 @@ void small(Lane& lane, const Call& call) {
 }  // namespace
 
 void all_gather(Lane& lane, const Call& call) {
-  if (call.in.bytes() <= kSmallBytes) return small(lane, call);
+  if (call.in.bytes() <= kSmallBytes) return small_all_gather(lane, call);
   meet_with_places(lane, call);
   AllGather(lane, call, Shares::even(call.in.count())).run();
 }

@@ -176,7 +176,7 @@ class Exchange {
   bool is_streaming_;
 };
 
-void small(Lane& lane, const Call& call) {
+void small_all_to_all(Lane& lane, const Call& call) {
   const std::size_t bytes = call.in.bytes();
   const std::size_t share = bytes / static_cast<std::size_t>(lane.size());
   meet_with_data(lane, call.in.data, bytes);
@@ -190,7 +190,7 @@ void small(Lane& lane, const Call& call) {
 }  // namespace
 
 void all_to_all(Lane& lane, const Call& call) {
-  if (call.in.bytes() <= kSmallBytes) return small(lane, call);
+  if (call.in.bytes() <= kSmallBytes) return small_all_to_all(lane, call);
   meet_with_places(lane, call);
   const std::int64_t share = call.in.count() / lane.size();
   Exchange(lane, call, {Shares::even(share), Shares::even(share), share}).run();

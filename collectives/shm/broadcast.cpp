@@ -40,7 +40,7 @@ void staged(Lane& lane, const Call& call, bool streaming) {
   pipeline(lane, chunks, stage, take);
 }
 
-void small(Lane& lane, const Call& call) {
+void small_broadcast(Lane& lane, const Call& call) {
   const std::size_t bytes = call.in.bytes();
   const bool is_root = lane.rank() == call.root;
   meet_with_data(lane, call.in.data, is_root ? bytes : 0);
@@ -50,7 +50,7 @@ void small(Lane& lane, const Call& call) {
 }  // namespace
 
 void broadcast(Lane& lane, const Call& call) {
-  if (call.in.bytes() <= kSmallBytes) return small(lane, call);
+  if (call.in.bytes() <= kSmallBytes) return small_broadcast(lane, call);
   meet_with_places(lane, call);
   const bool is_streaming = call.in.bytes() > kStreamingBytes;
   if (is_reachable(lane, lane.payload_as<Places>(call.root).in)) {

@@ -23,7 +23,7 @@ void pull(Lane& lane, const Call& call, const Piece& share) {
   lane.leave();
 }
 
-void small(Lane& lane, const Call& call) {
+void small_reduce_scatter(Lane& lane, const Call& call) {
   const std::size_t bytes = call.in.bytes();
   const std::int64_t share = call.out.count();
   meet_with_data(lane, call.in.data, bytes);
@@ -107,7 +107,7 @@ void run(Lane& lane, const Call& call, const Shares& shares) {
 }  // namespace
 
 void reduce_scatter(Lane& lane, const Call& call) {
-  if (call.in.bytes() <= kSmallBytes) return small(lane, call);
+  if (call.in.bytes() <= kSmallBytes) return small_reduce_scatter(lane, call);
   meet_with_places(lane, call);
   run(lane, call, Shares::even(call.out.count()));
 }

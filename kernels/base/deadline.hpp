@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <chrono>
 
+#include "kernels/base/seconds.hpp"
+
 namespace muster {
 
 /// A moment on the monotonic clock after which waiting is an error. Copyable, comparable by time.
@@ -11,10 +13,7 @@ class Deadline {
   using Clock = std::chrono::steady_clock;
 
   static Deadline after(Clock::duration wait) { return Deadline(Clock::now() + wait); }
-  static Deadline after_seconds(double seconds) {
-    return after(
-        std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds)));
-  }
+  static Deadline after_seconds(double seconds) { return after(duration_of(seconds)); }
   static Deadline never() { return Deadline(Clock::time_point::max()); }
 
   bool is_never() const noexcept { return when_ == Clock::time_point::max(); }

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/base/seconds.hpp"
 #include "runtime/bench/names.hpp"
 #include "runtime/bench/statistics.hpp"
 
@@ -15,10 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int kSamples = 16;  // parts of a loop whose means tell the spread
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 BenchLayout layout_of(const BenchCase& which, std::int64_t bytes,
                       const collectives::Communicator& group) {

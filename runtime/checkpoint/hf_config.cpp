@@ -19,7 +19,7 @@ namespace {
 using Json = nlohmann::json;
 
 constexpr std::int64_t kMaxFileBytes = 1 << 24;
-constexpr std::int64_t kMaxSize = 1 << 28;  // of any dimension
+constexpr std::int64_t kMaxDimension = 1 << 28;
 
 /// An object of config.json whose members are read with checks. A member that is null counts as
 /// missing, as it does for transformers.
@@ -36,9 +36,9 @@ class Object {
   std::int64_t size(const char* key, std::optional<std::int64_t> fallback = std::nullopt) const {
     if (is_missing(key, fallback.has_value())) return *fallback;
     const Json& value = json_.at(key);
-    const bool is_good = value.is_number_integer() && value >= 1 && value <= kMaxSize;
+    const bool is_good = value.is_number_integer() && value >= 1 && value <= kMaxDimension;
     if (!is_good) {
-      refuse(key, fmt::format("is {}; must be an integer in [1, {}]", show(value), kMaxSize));
+      refuse(key, fmt::format("is {}; must be an integer in [1, {}]", show(value), kMaxDimension));
     }
     return value.get<std::int64_t>();
   }

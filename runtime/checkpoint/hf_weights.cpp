@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
-constexpr std::int64_t kMaxIndexBytes = 1 << 28;
+constexpr std::int64_t kMaxHfIndexBytes = 1 << 28;
 
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorCode::config, text);
@@ -35,7 +35,7 @@ bool is_ignored(std::string_view name) {
 
 /// tensor -> file of model.safetensors.index.json.
 std::map<std::string, std::string> read_weight_map(const std::string& path) {
-  const Json json = Json::parse(read_file(path, kMaxIndexBytes), nullptr, false);
+  const Json json = Json::parse(read_file(path, kMaxHfIndexBytes), nullptr, false);
   const bool has_map = json.is_object() && json.contains("weight_map") &&
                        json.at("weight_map").is_object() && !json.at("weight_map").empty();
   if (!has_map) refuse(fmt::format("{} has no \"weight_map\" of tensors to files", path));

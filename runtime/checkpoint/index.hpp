@@ -29,6 +29,9 @@ struct IndexEntry {
 /// index.json: what a checkpoint holds. Keys are "state/name".
 using Index = std::map<std::string, IndexEntry, std::less<>>;
 
+/// A longer index.json is refused unread.
+constexpr std::int64_t kMaxIndexBytes = std::int64_t{1} << 32;
+
 /// "param/model.norm.weight", and "param/model.norm.weight@4096".
 std::string entry_key(std::string_view name, std::string_view state);
 std::string chunk_key(std::string_view entry, std::int64_t begin);

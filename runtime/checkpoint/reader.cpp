@@ -16,8 +16,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMaxIndexBytes = std::int64_t{1} << 32;
-
 [[noreturn]] void refuse(const std::string& text) {
   throw Error(ErrorCode::config, text);
 }

@@ -19,8 +19,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::int64_t kMaxIndexBytes = std::int64_t{1} << 32;
-
 void make_folder(const fs::path& folder) {
   std::error_code error;
   fs::create_directories(folder, error);

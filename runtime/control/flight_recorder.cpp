@@ -16,10 +16,10 @@ namespace {
 
 namespace trace = collectives::trace;
 
-constexpr const char* kVariable = "MUSTER_TRACE_FD";
+constexpr const char* kTraceVariable = "MUSTER_TRACE_FD";
 
 collectives::Fd take_record_memory() {
-  const char* const value = std::getenv(kVariable);
+  const char* const value = std::getenv(kTraceVariable);
   if (value == nullptr) return trace::create_record_memory();
   const std::string_view text = value;
   int number = -1;
@@ -27,9 +27,9 @@ collectives::Fd take_record_memory() {
   if (error != std::errc{} || end != text.data() + text.size() || number < 0) {
     throw Error(ErrorCode::config, fmt::format("{}=\"{}\" is not the number of a memory file; only "
                                                "the launcher sets it, unset it",
-                                               kVariable, text));
+                                               kTraceVariable, text));
   }
-  ::unsetenv(kVariable);
+  ::unsetenv(kTraceVariable);
   return collectives::Fd(number);
 }
 
@@ -40,7 +40,7 @@ void open_flight_recorder() {
   try {
     trace::Recorder::open(memory);
   } catch (const Error& error) {
-    throw Error(ErrorCode::config, fmt::format("{}: {}", kVariable, error.what()));
+    throw Error(ErrorCode::config, fmt::format("{}: {}", kTraceVariable, error.what()));
   }
   trace::keep_stacks_on_signal();
 }

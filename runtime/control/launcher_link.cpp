@@ -17,7 +17,7 @@ namespace muster::runtime {
 namespace {
 
 constexpr double kSendLimitS = 5.0;
-constexpr const char* kVariable = "MUSTER_CONTROL_FD";
+constexpr const char* kControlVariable = "MUSTER_CONTROL_FD";
 
 void warn_unless_sent(Sent sent) {
   if (sent == Sent::would_block) {
@@ -28,7 +28,7 @@ void warn_unless_sent(Sent sent) {
 }  // namespace
 
 collectives::Fd take_control_socket() {
-  const char* const value = std::getenv(kVariable);
+  const char* const value = std::getenv(kControlVariable);
   if (value == nullptr) return {};
   const std::string_view text = value;
   int number = -1;
@@ -39,9 +39,9 @@ collectives::Fd take_control_socket() {
     throw Error(ErrorCode::config,
                 fmt::format("{}=\"{}\" is not the number of an open socket; only the launcher sets "
                             "it, unset it",
-                            kVariable, text));
+                            kControlVariable, text));
   }
-  ::unsetenv(kVariable);
+  ::unsetenv(kControlVariable);
   collectives::close_on_exec(number);
   return collectives::Fd(number);
 }

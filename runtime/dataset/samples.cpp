@@ -9,9 +9,9 @@ namespace muster::runtime {
 namespace {
 
 /// Names the two uses of the seed, so that order and offset of an epoch are independent.
-enum Use : std::uint64_t { order_of_epoch = 0x6F72646572, offset_of_epoch = 0x6F6666736574 };
+enum SeedUse : std::uint64_t { order_of_epoch = 0x6F72646572, offset_of_epoch = 0x6F6666736574 };
 
-std::uint64_t key_of(std::int64_t seed, std::int64_t epoch, Use use) noexcept {
+std::uint64_t key_of(std::int64_t seed, std::int64_t epoch, SeedUse use) noexcept {
   return mix(mix(static_cast<std::uint64_t>(seed), use), static_cast<std::uint64_t>(epoch));
 }
 

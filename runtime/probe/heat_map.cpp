@@ -116,7 +116,7 @@ std::string heat_map(const Cluster& cluster) {
   return out + "</tbody></table>\n";
 }
 
-std::string level_table(const Cluster& cluster) {
+std::string html_level_table(const Cluster& cluster) {
   std::string out =
       "<h2>Levels</h2>\n<table><tr><th>links</th><th>count</th><th>latency</th>"
       "<th>bandwidth</th><th>90 % interval</th></tr>\n";
@@ -147,7 +147,7 @@ std::string cluster_html(const Cluster& cluster) {
   if (cluster.measured_s > 0) {
     out += fmt::format("<p>Measured at {}.</p>\n", utc_text(cluster.measured_s));
   }
-  out += findings(cluster) + level_table(cluster);
+  out += findings(cluster) + html_level_table(cluster);
   if (!cluster.pairs.empty()) out += heat_map(cluster);
   return out + "</body></html>\n";
 }

@@ -8,15 +8,12 @@
 #include <map>
 
 #include "kernels/base/memory.hpp"
+#include "kernels/base/seconds.hpp"
 
 namespace muster::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 double time_all_reduce(collectives::Communicator& group, TensorView data) {
   const Clock::time_point begin = Clock::now();

@@ -8,16 +8,13 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/base/seconds.hpp"
 #include "kernels/ops/elementwise.hpp"
 
 namespace muster::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
 
 void run_timed(const BoundList& bound, const std::vector<std::size_t>& chosen,
                std::vector<double>& spent) {

@@ -5,6 +5,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "kernels/base/seconds.hpp"
+
 namespace muster::runtime {
 namespace {
 
@@ -25,10 +27,6 @@ constexpr std::size_t kBytes = 2 * kExchange;
 
 constexpr double kTimeoutS = 30.0;
 const collectives::CallOptions kOptions{.label = "probe", .timeout_s = kTimeoutS};
-
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
 
 template <typename T>
 void send(collectives::Communicator& group, const T& value, int to) {

@@ -23,7 +23,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kVersion = 1;
+constexpr int kCacheVersion = 1;
 constexpr std::int64_t kMaxBytes = std::int64_t{64} << 20;
 constexpr std::string_view kMagic = "muster probe cache";
 
@@ -32,15 +32,15 @@ constexpr std::string_view kMagic = "muster probe cache";
 }
 
 std::string first_line(std::string_view body) {
-  return fmt::format("{} {} {}\n", kMagic, kVersion, hash_of(body));
+  return fmt::format("{} {} {}\n", kMagic, kCacheVersion, hash_of(body));
 }
 
 /// What follows the first line, which vouches for it.
 std::string_view body_of(std::string_view text) {
   const std::size_t end = text.find('\n');
   if (!text.starts_with(kMagic) || end == std::string_view::npos) refuse("it is no probe cache");
-  if (!text.starts_with(fmt::format("{} {} ", kMagic, kVersion))) {
-    refuse(fmt::format("it is of another version than {}", kVersion));
+  if (!text.starts_with(fmt::format("{} {} ", kMagic, kCacheVersion))) {
+    refuse(fmt::format("it is of another version than {}", kCacheVersion));
   }
   const std::string_view body = text.substr(end + 1);
   if (text.substr(0, end + 1) != first_line(body)) refuse("it is damaged or incomplete");

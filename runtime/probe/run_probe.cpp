@@ -15,6 +15,7 @@
 #include "collectives/backends.hpp"
 #include "collectives/net/interfaces.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/seconds.hpp"
 #include "kernels/devices.hpp"
 #include "runtime/checkpoint/hash.hpp"
 #include "runtime/config/file.hpp"
@@ -39,10 +40,6 @@ using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kMaxRacksBytes = 16 << 20;
 constexpr double kLargestAllReduce = 4.0 * 1024 * 1024;
 constexpr double kAllReduceBudgetS = 0.3;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 /// Hosts in the order of their lowest rank, and where each rank is.
 struct Places {

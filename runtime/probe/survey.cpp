@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "kernels/base/seconds.hpp"
 #include "runtime/pairs/pair_rounds.hpp"
 #include "runtime/pairs/slow_ends.hpp"
 #include "runtime/probe/level_fit.hpp"
@@ -13,10 +14,6 @@ namespace {
 constexpr int kMostLocalRounds = 3;  // neighbours, and then further away
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 }  // namespace
 

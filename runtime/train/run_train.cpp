@@ -11,6 +11,7 @@
 #include "collectives/trace/recorder.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/log.hpp"
+#include "kernels/base/seconds.hpp"
 #include "runtime/checkpoint/file_io.hpp"
 #include "runtime/plan/plan_file.hpp"
 #include "runtime/train/heap_count.hpp"
@@ -34,10 +35,6 @@ using Clock = std::chrono::steady_clock;
 
 constexpr int kStoppedExitCode = 75;
 constexpr std::int64_t kComparedSteps = 10;  // measured beside predicted after so many
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 std::string environment(const char* name) {
   const char* value = std::getenv(name);

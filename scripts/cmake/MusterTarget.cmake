@@ -1,6 +1,8 @@
-# muster_library(NAME SOURCES files... DEPENDS targets... LINKS external targets...)
+# muster_library(NAME SOURCES files... DEPENDS targets... LINKS external targets... APART files...)
+# APART: sources that share no batch with others (MUSTER_UNITY): their private names, or their
+# coroutines, which GCC takes only in the file it was called for, do not bear neighbours.
 function(muster_library name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINKS;APART" ${ARGN})
   foreach(dependency IN LISTS arg_DEPENDS)
     if(NOT TARGET ${dependency})
       message(FATAL_ERROR "${name} depends on ${dependency}, which is not below it")
@@ -9,35 +11,41 @@ function(muster_library name)
   add_library(${name} STATIC ${arg_SOURCES})
   target_include_directories(${name} PUBLIC ${PROJECT_SOURCE_DIR})
   target_link_libraries(${name} PUBLIC ${arg_DEPENDS} PRIVATE ${arg_LINKS})
+  muster_batches(${name} ${arg_APART})
   muster_compile_options(${name})
 endfunction()
 
-# muster_executable(NAME SOURCES files... DEPENDS targets... LINKS external targets...)
+# muster_executable(NAME SOURCES files... DEPENDS targets... LINKS external targets... APART files...)
 function(muster_executable name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINKS;APART" ${ARGN})
   add_executable(${name} ${arg_SOURCES})
   target_link_libraries(${name} PRIVATE ${arg_DEPENDS} ${arg_LINKS})
+  muster_batches(${name} ${arg_APART})
   muster_compile_options(${name})
 endfunction()
 
-# muster_test(NAME SOURCES files... DEPENDS targets... LINKS external targets...)
-# Every test of the target becomes a ctest of its own, labelled with the target's name and "unit".
-# Under a sanitizer, where starting a process costs more than most tests, the target runs as two
-# ctests with half of its tests each.
+# muster_test(NAME SOURCES files... DEPENDS targets... LINKS external targets... APART files...)
+# Starting a process costs more than most tests: the target runs as two ctests with half of its
+# tests each, labelled with the target's name and "unit".
 function(muster_test name)
-  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINKS" ${ARGN})
+  cmake_parse_arguments(arg "" "" "SOURCES;DEPENDS;LINKS;APART" ${ARGN})
   muster_executable(${name} SOURCES ${arg_SOURCES} DEPENDS ${arg_DEPENDS}
-                    LINKS ${arg_LINKS} GTest::gmock GTest::gtest_main)
-  if(NOT MUSTER_SANITIZE)
-    gtest_discover_tests(${name} DISCOVERY_TIMEOUT 60 PROPERTIES TIMEOUT 120 LABELS "unit;${name}")
-    return()
-  endif()
+                    LINKS ${arg_LINKS} GTest::gmock GTest::gtest_main APART ${arg_APART})
   foreach(half RANGE 1)
     add_test(NAME ${name}.${half} COMMAND ${name} --gtest_brief=1)
     set_tests_properties(${name}.${half} PROPERTIES
-      TIMEOUT 900 LABELS "unit;${name}"
+      TIMEOUT 1800 LABELS "unit;${name}"
       ENVIRONMENT "GTEST_TOTAL_SHARDS=2;GTEST_SHARD_INDEX=${half}")
   endforeach()
+endfunction()
+
+# Most of a file's time goes into headers that its neighbours read too. The kernels stay apart: each
+# of their files has a Shape or a Workspace of its own.
+function(muster_batches name)
+  set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(kernels|tests/kernels)")
+    set_target_properties(${name} PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
+  endif()
 endfunction()
 
 function(muster_compile_options name)

@@ -19,6 +19,7 @@
 
 #include "collectives/backends.hpp"
 #include "collectives/trace/recorder.hpp"
+#include "kernels/base/seconds.hpp"
 #include "kernels/devices.hpp"
 #include "kernels/ops/reduce.hpp"
 #include "tests/bench/allreduce_loop.hpp"
@@ -52,10 +53,6 @@ struct ProbeMemory {
   Line pong;
   alignas(128) std::array<std::byte, 512 << 10> message;
 };
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
 
 // One way between the cores: half of a round trip of a cache line, in ns.
 double latency_ns(ProbeMemory& memory, int rank) {

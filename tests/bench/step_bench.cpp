@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "collectives/self/self_communicator.hpp"
+#include "kernels/base/seconds.hpp"
 #include "kernels/devices.hpp"
 #include "runtime/engine/engine.hpp"
 #include "runtime/program/op_kind.hpp"
@@ -23,10 +24,6 @@ namespace muster::runtime {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_between(Clock::time_point begin, Clock::time_point end) {
-  return std::chrono::duration<double>(end - begin).count();
-}
 
 struct Spent {
   double seconds = 0.0;

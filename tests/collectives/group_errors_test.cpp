@@ -13,11 +13,13 @@
 #include "collectives/communicator.hpp"
 #include "tests/collectives/rank_threads.hpp"
 #include "tests/support/error_text.hpp"
+#include "tests/support/float_view.hpp"
 
 /// How a group fails, whatever its back end: on all ranks, in time, and saying why.
 namespace muster::collectives {
 namespace {
 
+using test::view_of;
 using testing::AllOf;
 using testing::AnyOf;
 using testing::HasSubstr;
@@ -29,9 +31,6 @@ class GroupErrors : public testing::TestWithParam<BackendUnderTest> {
   }
 };
 
-TensorView view_of(std::vector<float>& data) {
-  return vector_view(data.data(), static_cast<std::int64_t>(data.size()));
-}
 void all_reduce(Communicator& group, std::vector<float>& data, ReduceOp op = ReduceOp::sum) {
   group.all_reduce(view_of(data), view_of(data), op).wait();
 }

@@ -8,11 +8,13 @@
 #include "collectives/communicator.hpp"
 #include "tests/collectives/rank_threads.hpp"
 #include "tests/support/error_text.hpp"
+#include "tests/support/float_view.hpp"
 
 /// Messages between two ranks: what is kept for a receiver that has not come, and how they fail.
 namespace muster::collectives {
 namespace {
 
+using test::view_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -22,10 +24,6 @@ class Messages : public testing::TestWithParam<BackendUnderTest> {
     RankThreads{.backend = GetParam(), .ranks = ranks}.run(body);
   }
 };
-
-TensorView view_of(std::vector<float>& data) {
-  return vector_view(data.data(), static_cast<std::int64_t>(data.size()));
-}
 
 TEST_P(Messages, ASmallOneIsSentBeforeAnybodyReceives) {
   if (!GetParam().has_threads()) GTEST_SKIP() << "its ranks meet in memory of the test";

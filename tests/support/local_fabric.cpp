@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/seconds.hpp"
 
 namespace muster::collectives {
 namespace {
@@ -19,9 +20,6 @@ using Clock = Deadline::Clock;
 
 std::size_t index(int number) {
   return static_cast<std::size_t>(number);
-}
-Clock::duration duration_of(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
 /// One lane's end on one rank.

@@ -7,14 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "kernels/base/seconds.hpp"
+
 namespace muster::collectives {
 namespace {
 
 using Clock = Deadline::Clock;
-
-Clock::duration duration_of(double seconds) {
-  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
-}
 
 }  // namespace
 

@@ -10,12 +10,14 @@
 #include "collectives/communicator.hpp"
 #include "tests/collectives/rank_threads.hpp"
 #include "tests/support/error_text.hpp"
+#include "tests/support/float_view.hpp"
 
 /// What the conformance suite does not ask of the hierarchical back end: sums that are not exact,
 /// and how its failures spread from one of its groups to all ranks.
 namespace muster::collectives {
 namespace {
 
+using test::view_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -32,10 +34,6 @@ class Hierarchical : public testing::TestWithParam<BackendUnderTest> {
     RankThreads{.backend = GetParam(), .ranks = ranks}.run(body);
   }
 };
-
-TensorView view_of(std::vector<float>& data) {
-  return vector_view(data.data(), static_cast<std::int64_t>(data.size()));
-}
 
 // On both sides of the size from which every rank carries a part of its own.
 TEST_P(Hierarchical, SumsThatAreRoundedHaveTheSameBitsOnAllRanks) {

@@ -11,12 +11,14 @@
 #include "kernels/devices.hpp"
 #include "tests/collectives/rank_threads.hpp"
 #include "tests/support/error_text.hpp"
+#include "tests/support/float_view.hpp"
 #include "tests/system/mpi/mpi_ranks.hpp"
 
 /// How groups over MPI fail where ranks share no memory of the test's.
 namespace muster::collectives {
 namespace {
 
+using test::view_of;
 using testing::AllOf;
 using testing::HasSubstr;
 
@@ -27,10 +29,6 @@ class MpiErrors : public testing::Test {
     RankThreads{.backend = backends.front(), .ranks = test_world().size}.run(body);
   }
 };
-
-TensorView view_of(std::vector<float>& data) {
-  return vector_view(data.data(), static_cast<std::int64_t>(data.size()));
-}
 
 TEST_F(MpiErrors, ARankThatDoesNotComeIsNamedAtTheDeadline) {
   as_each_rank([](Communicator& group) {
