@@ -28,32 +28,55 @@ struct Sums {
   double determinant() const { return w * wxx - wx * wx; }
 };
 
-}  // namespace
-
-std::optional<LineFit> fit_line(std::span<const TimedSize> points) {
+Sums sums_of(std::span<const TimedSize> points) {
   Sums sums;
-  int used = 0;
-  for (const TimedSize& point : points) {
-    if (!(point.seconds > 0.0)) continue;
-    sums.add(point);
-    ++used;
-  }
-  const double determinant = sums.determinant();
-  if (used < 3 || !(determinant > 1e-12 * sums.w * sums.wxx)) return std::nullopt;
-  LineFit fit;
-  fit.points = used;
-  fit.alpha_s = (sums.wxx * sums.wt - sums.wx * sums.wxt) / determinant;
-  fit.beta_s = (sums.w * sums.wxt - sums.wx * sums.wt) / determinant;
+  for (const TimedSize& point : points) sums.add(point);
+  return sums;
+}
+
+void fit_slope(const Sums& sums, LineFit& fit) {
+  fit.alpha_s = (sums.wxx * sums.wt - sums.wx * sums.wxt) / sums.determinant();
+  fit.beta_s = (sums.w * sums.wxt - sums.wx * sums.wt) / sums.determinant();
+}
+
+bool shows_bandwidth(std::span<const TimedSize> points, const LineFit& fit) {
+  constexpr int kLeast = 2;
+  return fit.beta_s > 0.0 && std::ranges::count_if(points, [&](const TimedSize& point) {
+                               return fit.beta_s * point.bytes >= fit.alpha_s;
+                             }) >= kLeast;
+}
+
+/// Mean of the squared relative errors, by the degrees of freedom; notes the largest.
+double variance_of(std::span<const TimedSize> points, int parameters, LineFit& fit) {
   double squares = 0.0;
   for (const TimedSize& point : points) {
-    if (!(point.seconds > 0.0)) continue;
     const double relative = (fit.alpha_s + fit.beta_s * point.bytes) / point.seconds - 1.0;
     squares += relative * relative;
     fit.residual_percent = std::max(fit.residual_percent, 100.0 * std::abs(relative));
   }
-  const double variance = squares / static_cast<double>(used - 2);
-  fit.alpha_error = 2.0 * std::sqrt(variance * sums.wxx / determinant);
-  fit.beta_error = 2.0 * std::sqrt(variance * sums.w / determinant);
+  return squares / static_cast<double>(fit.points - parameters);
+}
+
+}  // namespace
+
+std::optional<LineFit> fit_line(std::span<const TimedSize> all) {
+  std::vector<TimedSize> points(all.begin(), all.end());
+  std::erase_if(points, [](const TimedSize& point) { return !(point.seconds > 0.0); });
+  const Sums sums = sums_of(points);
+  const double determinant = sums.determinant();
+  if (points.size() < 3 || !(determinant > 1e-12 * sums.w * sums.wxx)) return std::nullopt;
+  LineFit fit;
+  fit.points = static_cast<int>(points.size());
+  fit_slope(sums, fit);
+  if (shows_bandwidth(points, fit)) {
+    const double variance = variance_of(points, 2, fit);
+    fit.alpha_error = 2.0 * std::sqrt(variance * sums.wxx / determinant);
+    fit.beta_error = 2.0 * std::sqrt(variance * sums.w / determinant);
+  } else {
+    fit.alpha_s = sums.wt / sums.w;
+    fit.beta_s = 0.0;
+    fit.alpha_error = 2.0 * std::sqrt(variance_of(points, 1, fit) / sums.w);
+  }
   return fit;
 }
 

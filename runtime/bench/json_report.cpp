@@ -99,6 +99,22 @@ Json row_json(const BenchRow& row, const BenchOptions& options) {
   return json;
 }
 
+/// Without a slope where the sizes show none.
+Json fit_json(const NamedFit& named) {
+  const LineFit& fit = named.fit;
+  Json json = {{"operation", named.operation},
+               {"type", named.type},
+               {"alpha_us", fit.alpha_s * 1e6},
+               {"alpha_error_us", fit.alpha_error * 1e6},
+               {"residual_percent", fit.residual_percent},
+               {"points", fit.points}};
+  if (fit.beta_s > 0.0) {
+    json["beta_ns_per_kib"] = fit.beta_s * 1e9 * 1024;
+    json["beta_error_ns_per_kib"] = fit.beta_error * 1e9 * 1024;
+  }
+  return json;
+}
+
 Json own_json(const BenchReport& report) {
   constexpr const char* kAveraging[] = {"rank 0", "mean", "min", "max"};
   Json own = {{"version", report.version},
@@ -113,17 +129,7 @@ Json own_json(const BenchReport& report) {
                     {"bandwidth_gbs", report.pairs->bandwidth},
                     {"findings", report.pairs->findings}};
   }
-  for (const NamedFit& named : report.fits) {
-    const LineFit& fit = named.fit;
-    own["fits"].push_back({{"operation", named.operation},
-                           {"type", named.type},
-                           {"alpha_us", fit.alpha_s * 1e6},
-                           {"alpha_error_us", fit.alpha_error * 1e6},
-                           {"beta_ns_per_kib", fit.beta_s * 1e9 * 1024},
-                           {"beta_error_ns_per_kib", fit.beta_error * 1e9 * 1024},
-                           {"residual_percent", fit.residual_percent},
-                           {"points", fit.points}});
-  }
+  for (const NamedFit& named : report.fits) own["fits"].push_back(fit_json(named));
   return own;
 }
 

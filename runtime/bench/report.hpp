@@ -59,7 +59,7 @@ struct BenchDevice {
 struct LineFit {
   double alpha_s = 0.0;
   double alpha_error = 0.0;  // half of the 95 % interval
-  double beta_s = 0.0;       // per byte
+  double beta_s = 0.0;       // per byte; 0: the sizes are too small to tell
   double beta_error = 0.0;
   double residual_percent = 0.0;  // largest, of the measured time
   int points = 0;

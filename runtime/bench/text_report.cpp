@@ -87,12 +87,15 @@ std::string matrix_lines(std::string_view title, const std::vector<std::vector<d
 
 std::string fit_line(const NamedFit& named) {
   const LineFit& fit = named.fit;
+  const std::string slope =
+      fit.beta_s > 0.0
+          ? fmt::format("{:.4g} ns/KiB +- {:.2g} ({:.4g} GB/s)", fit.beta_s * 1e9 * 1024,
+                        fit.beta_error * 1e9 * 1024, 1e-9 / fit.beta_s)
+          : "latency alone: bandwidth needs two sizes that take twice as long";
   return fmt::format(
-      "# Fit {} {}: {:.3g} us +- {:.2g}, {:.4g} ns/KiB +- {:.2g} ({:.4g} GB/s), largest residual "
-      "{:.0f} % over {} sizes\n",
-      named.operation, named.type, fit.alpha_s * 1e6, fit.alpha_error * 1e6,
-      fit.beta_s * 1e9 * 1024, fit.beta_error * 1e9 * 1024,
-      fit.beta_s > 0.0 ? 1e-9 / fit.beta_s : 0.0, fit.residual_percent, fit.points);
+      "# Fit {} {}: {:.3g} us +- {:.2g}, {}, largest residual {:.0f} % over {} sizes\n",
+      named.operation, named.type, fit.alpha_s * 1e6, fit.alpha_error * 1e6, slope,
+      fit.residual_percent, fit.points);
 }
 
 }  // namespace

@@ -40,10 +40,10 @@ function(muster_test name)
 endfunction()
 
 # Most of a file's time goes into headers that its neighbours read too. The kernels stay apart: each
-# of their files has a Shape or a Workspace of its own.
+# of their files has a Workspace of its own.
 function(muster_batches name)
   set_source_files_properties(${ARGN} PROPERTIES SKIP_UNITY_BUILD_INCLUSION ON)
-  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/(kernels|tests/kernels)")
+  if(NOT CMAKE_CURRENT_SOURCE_DIR MATCHES "^${PROJECT_SOURCE_DIR}/kernels")
     set_target_properties(${name} PROPERTIES UNITY_BUILD ${MUSTER_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   endif()
 endfunction()

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstdlib>
 #include <exception>
 #include <memory>
 #include <random>
@@ -25,6 +24,7 @@
 #include "launcher/rank_session.hpp"
 #include "runtime/world/group.hpp"
 #include "runtime/world/join.hpp"
+#include "tests/system/rank_setting.hpp"
 
 namespace muster {
 namespace {
@@ -33,13 +33,9 @@ using collectives::Communicator;
 using collectives::GroupSpec;
 using collectives::Pending;
 using collectives::ReduceOp;
+using test::setting;
 
 constexpr std::array<std::int64_t, 4> kCounts = {3, 1000, 70'001, 262'144};
-
-std::string setting(const char* name, const char* otherwise) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
 
 Deadline soon() {
   return Deadline::after_seconds(30.0);

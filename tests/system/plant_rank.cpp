@@ -12,7 +12,6 @@
 
 #include <chrono>
 #include <csignal>
-#include <cstdlib>
 #include <functional>
 #include <string>
 #include <vector>
@@ -27,6 +26,7 @@
 #include "launcher/rank_session.hpp"
 #include "runtime/world/group.hpp"
 #include "runtime/world/join.hpp"
+#include "tests/system/rank_setting.hpp"
 
 namespace muster {
 namespace {
@@ -34,11 +34,7 @@ namespace {
 using collectives::CallOptions;
 using collectives::Communicator;
 using collectives::ReduceOp;
-
-std::string setting(const char* name, const char* otherwise) {
-  const char* const value = std::getenv(name);
-  return value == nullptr ? otherwise : value;
-}
+using test::setting;
 
 struct Plant {
   int rank = -1;

@@ -11,9 +11,9 @@
 namespace muster::test {
 namespace {
 
-using Case = std::tuple<std::string, std::int64_t>;
+using AdamwParam = std::tuple<std::string, std::int64_t>;
 
-class Adamw : public testing::TestWithParam<Case> {
+class Adamw : public testing::TestWithParam<AdamwParam> {
  protected:
   std::int64_t n() const { return std::get<1>(GetParam()); }
   Tensor normal_tensor(std::uint64_t key) const {

@@ -22,9 +22,9 @@ using reference::Expected;
 
 /// Queries and keys are standard normal and scores are divided by sqrt(head_dim), so results are
 /// near 1 and the error of f32 sums over some hundred products stays below this.
-constexpr double kF32Error = 1e-5;
+constexpr double kAttentionF32Error = 1e-5;
 
-struct Shape {
+struct AttentionShape {
   std::vector<std::int64_t> documents;  // their lengths
   std::int64_t heads;
   std::int64_t kv_heads;
@@ -47,7 +47,7 @@ struct Shape {
 };
 
 // NOLINTNEXTLINE(readability-identifier-naming): the name GoogleTest looks for
-void PrintTo(const Shape& shape, std::ostream* out) {
+void PrintTo(const AttentionShape& shape, std::ostream* out) {
   for (const std::int64_t length : shape.documents) *out << length << '+';
   *out << " heads " << shape.heads << '/' << shape.kv_heads << " of " << shape.head_dim;
 }
@@ -55,7 +55,7 @@ void PrintTo(const Shape& shape, std::ostream* out) {
 /// Everything attention reads and writes. Queries, keys and values are column blocks of one matrix,
 /// as a fused projection leaves them, and so are their gradients.
 struct Problem {
-  Problem(const Shape& shape_in, Dtype dtype)
+  Problem(const AttentionShape& shape_in, Dtype dtype)
       : shape(shape_in),
         bounds(shape.bounds()),
         qkv(dtype, shape.tokens(), shape.q_cols() + 2 * shape.kv_cols(), 3),
@@ -130,7 +130,7 @@ struct Problem {
                  tolerance);
   }
 
-  Shape shape;
+  AttentionShape shape;
   std::vector<std::int32_t> bounds;
   Tensor qkv;
   Tensor out;
@@ -139,23 +139,23 @@ struct Problem {
   Tensor dqkv;
 };
 
-const Shape kShapes[] = {{{1}, 1, 1, 8},
-                         {{2}, 2, 2, 64},
-                         {{63}, 4, 1, 24},
-                         {{64}, 4, 2, 64},
-                         {{65}, 6, 6, 80},
-                         {{1, 2, 63, 64, 65, 1}, 4, 2, 64},
-                         {{3, 200, 5}, 2, 1, 128},
-                         {{100, 97}, 5, 1, 8},
-                         {{7, 7, 7, 130}, 6, 6, 24},
-                         {{260}, 1, 1, 80},
-                         {{1, 1, 1, 1, 1}, 2, 2, 64}};
+const AttentionShape kAttentionShapes[] = {{{1}, 1, 1, 8},
+                                           {{2}, 2, 2, 64},
+                                           {{63}, 4, 1, 24},
+                                           {{64}, 4, 2, 64},
+                                           {{65}, 6, 6, 80},
+                                           {{1, 2, 63, 64, 65, 1}, 4, 2, 64},
+                                           {{3, 200, 5}, 2, 1, 128},
+                                           {{100, 97}, 5, 1, 8},
+                                           {{7, 7, 7, 130}, 6, 6, 24},
+                                           {{260}, 1, 1, 80},
+                                           {{1, 1, 1, 1, 1}, 2, 2, 64}};
 
-using Case = std::tuple<std::string, Dtype, Shape>;
+using AttentionParam = std::tuple<std::string, Dtype, AttentionShape>;
 
-class Attention : public testing::TestWithParam<Case> {
+class Attention : public testing::TestWithParam<AttentionParam> {
  protected:
-  const Shape& shape() const { return std::get<2>(GetParam()); }
+  const AttentionShape& shape() const { return std::get<2>(GetParam()); }
   Problem make_problem() const { return {shape(), std::get<1>(GetParam())}; }
   std::unique_ptr<kernels::Device> device_ = open_cpu(std::get<0>(GetParam()), 2);
 };
@@ -166,8 +166,8 @@ TEST_P(Attention, MatchesTheReference) {
 
   problem.forward(*device_);
 
-  expect_close(problem.out, expected.out, kF32Error);
-  expect_close(problem.lse, expected.lse, kF32Error);
+  expect_close(problem.out, expected.out, kAttentionF32Error);
+  expect_close(problem.lse, expected.lse, kAttentionF32Error);
   EXPECT_TRUE(problem.out.margins_are_untouched());
   EXPECT_TRUE(problem.lse.margins_are_untouched());
 }
@@ -182,7 +182,7 @@ TEST_P(Attention, BackwardMatchesTheReference) {
 
   problem.backward(*device_);
 
-  problem.expect_gradients_close(expected, 5.0 * kF32Error);
+  problem.expect_gradients_close(expected, 5.0 * kAttentionF32Error);
   EXPECT_TRUE(problem.dqkv.margins_are_untouched());
 }
 
@@ -205,7 +205,7 @@ TEST_P(Attention, DoesNotDependOnTheNumberOfThreads) {
 INSTANTIATE_TEST_SUITE_P(All, Attention,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kAttentionShapes)));
 
 /// What does not need every shape: once per instruction set.
 class AttentionCase : public testing::TestWithParam<std::string> {
@@ -265,7 +265,7 @@ TEST_P(AttentionCase, BackwardMatchesFiniteDifferences) {
   };
 
   problem.expect_gradients_close({differences(in.q), differences(in.k), differences(in.v)},
-                                 kF32Error);
+                                 kAttentionF32Error);
 }
 
 TEST_P(AttentionCase, OfADocumentDoesNotSeeTheDocumentsBeforeIt) {
@@ -335,7 +335,7 @@ TEST_P(AttentionCase, KeepsItsAccuracyWhenScoresRiseByThousands) {
   problem.forward(*device_);
   problem.backward(*device_);
 
-  expect_close(problem.out, expected.out, kF32Error);
+  expect_close(problem.out, expected.out, kAttentionF32Error);
   // Scores reach 4768 / ln 2, where half a unit in the last place is 2.4e-4; score and lse carry
   // one each, p follows their difference, and dv adds p times values of dout near 3 for two heads.
   problem.expect_gradients_close(
@@ -356,8 +356,8 @@ TEST_P(AttentionCase, CorrectsItsSumsWhenTheLargestScoreRises) {
 
   problem.forward(*device_);
 
-  expect_close(problem.out, expected.out, kF32Error);
-  expect_close(problem.lse, expected.lse, kF32Error);
+  expect_close(problem.out, expected.out, kAttentionF32Error);
+  expect_close(problem.lse, expected.lse, kAttentionF32Error);
 }
 
 TEST_P(AttentionCase, SeesAWindowWhenBoundsMoveWithTheTokens) {
@@ -371,12 +371,12 @@ TEST_P(AttentionCase, SeesAWindowWhenBoundsMoveWithTheTokens) {
   problem.forward(*device_);
   problem.backward(*device_);
 
-  expect_close(problem.out, expected.out, kF32Error);
-  expect_close(problem.lse, expected.lse, kF32Error);
+  expect_close(problem.out, expected.out, kAttentionF32Error);
+  expect_close(problem.lse, expected.lse, kAttentionF32Error);
   problem.expect_gradients_close(
       reference::attention_backward(in, {values_of(problem.out), values_of(problem.lse)},
                                     values_of(problem.dout)),
-      5.0 * kF32Error);
+      5.0 * kAttentionF32Error);
 }
 
 TEST_P(AttentionCase, ShowsANaNInAllThatSeeIt) {

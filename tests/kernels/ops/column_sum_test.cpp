@@ -10,17 +10,18 @@
 namespace muster::test {
 namespace {
 
-struct Shape {
+struct ColumnSumShape {
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{1, 1, 0},   {3, 7, 2},   {15, 16, 0}, {16, 17, 0},  {17, 63, 5},
-                         {33, 65, 0}, {100, 8, 0}, {0, 5, 0},   {129, 300, 1}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const ColumnSumShape kColumnSumShapes[] = {{1, 1, 0},   {3, 7, 2},   {15, 16, 0},
+                                           {16, 17, 0}, {17, 63, 5}, {33, 65, 0},
+                                           {100, 8, 0}, {0, 5, 0},   {129, 300, 1}};
+using ColumnSumParam = std::tuple<std::string, Dtype, ColumnSumShape>;
 
-class ColumnSum : public testing::TestWithParam<Case> {
+class ColumnSum : public testing::TestWithParam<ColumnSumParam> {
  protected:
   Tensor make_x() const {
     const auto& [isa, dtype, shape] = GetParam();
@@ -62,7 +63,7 @@ TEST_P(ColumnSum, DoesNotDependOnTheNumberOfThreads) {
 INSTANTIATE_TEST_SUITE_P(All, ColumnSum,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kColumnSumShapes)));
 
 }  // namespace
 }  // namespace muster::test

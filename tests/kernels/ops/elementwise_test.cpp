@@ -12,29 +12,30 @@
 namespace muster::test {
 namespace {
 
-struct Shape {
+struct ElementwiseShape {
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t gap;  // elements between the rows
 };
 
-const Shape kShapes[] = {{0, 5, 0},  {5, 0, 0},   {1, 1, 0},   {1, 7, 0},    {1, 16, 0},
-                         {3, 15, 1}, {4, 17, 47}, {33, 31, 0}, {2, 8191, 1}, {300, 129, 0}};
+const ElementwiseShape kElementwiseShapes[] = {{0, 5, 0},    {5, 0, 0},    {1, 1, 0},   {1, 7, 0},
+                                               {1, 16, 0},   {3, 15, 1},   {4, 17, 47}, {33, 31, 0},
+                                               {2, 8191, 1}, {300, 129, 0}};
 const Dtype kFloats[] = {Dtype::f32, Dtype::bf16, Dtype::f16};
 
-using Case = std::tuple<std::string, Dtype, Shape>;
+using ElementwiseParam = std::tuple<std::string, Dtype, ElementwiseShape>;
 
-std::string case_name(const testing::TestParamInfo<Case>& test) {
+std::string elementwise_case_name(const testing::TestParamInfo<ElementwiseParam>& test) {
   const auto& [isa, dtype, shape] = test.param;
   return isa + "_" + std::string(to_string(dtype)) + "_" + std::to_string(shape.rows) + "x" +
          std::to_string(shape.cols) + "_gap" + std::to_string(shape.gap);
 }
 
-class Elementwise : public testing::TestWithParam<Case> {
+class Elementwise : public testing::TestWithParam<ElementwiseParam> {
  protected:
   Dtype dtype() const { return std::get<1>(GetParam()); }
   Tensor tensor(Dtype dtype, std::uint64_t key) const {
-    const Shape& shape = std::get<2>(GetParam());
+    const ElementwiseShape& shape = std::get<2>(GetParam());
     Tensor made(dtype, shape.rows, shape.cols, shape.gap);
     made.fill_normal(key);
     return made;
@@ -110,8 +111,9 @@ TEST_P(Elementwise, AccumulateAddsInF32) {
 
 INSTANTIATE_TEST_SUITE_P(All, Elementwise,
                          testing::Combine(testing::ValuesIn(supported_isas()),
-                                          testing::ValuesIn(kFloats), testing::ValuesIn(kShapes)),
-                         case_name);
+                                          testing::ValuesIn(kFloats),
+                                          testing::ValuesIn(kElementwiseShapes)),
+                         elementwise_case_name);
 
 class EveryIsa : public testing::TestWithParam<std::string> {};
 

@@ -14,18 +14,18 @@
 namespace muster::test {
 namespace {
 
-struct Shape {
+struct EmbeddingShape {
   std::int64_t tokens;
   std::int64_t vocab;
   std::int64_t hidden;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{1, 1, 1, 0},     {5, 3, 7, 1},     {40, 10, 16, 0},
-                         {17, 100, 63, 2}, {70, 20, 300, 0}, {3, 5, 1000, 3}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const EmbeddingShape kEmbeddingShapes[] = {{1, 1, 1, 0},     {5, 3, 7, 1},     {40, 10, 16, 0},
+                                           {17, 100, 63, 2}, {70, 20, 300, 0}, {3, 5, 1000, 3}};
+using EmbeddingParam = std::tuple<std::string, Dtype, EmbeddingShape>;
 
-class Embedding : public testing::TestWithParam<Case> {
+class Embedding : public testing::TestWithParam<EmbeddingParam> {
  protected:
   Embedding() {
     for (std::int64_t t = 0; t < shape().tokens; ++t) {
@@ -35,7 +35,7 @@ class Embedding : public testing::TestWithParam<Case> {
     }
   }
 
-  const Shape& shape() const { return std::get<2>(GetParam()); }
+  const EmbeddingShape& shape() const { return std::get<2>(GetParam()); }
   Tensor matrix(Dtype dtype, std::int64_t rows) const {
     return {dtype, rows, shape().hidden, shape().gap};
   }
@@ -99,7 +99,7 @@ TEST_P(Embedding, BackwardAddsInTheOrderOfTheTokens) {
 INSTANTIATE_TEST_SUITE_P(All, Embedding,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kEmbeddingShapes)));
 
 }  // namespace
 }  // namespace muster::test

@@ -50,19 +50,19 @@ Gradients expected_geglu_backward(const Expected& dh, const Expected& gate, cons
 
 /// An exponential to 2 units in the last place and half a dozen operations, of values whose
 /// products reach some tens.
-constexpr double kF32Error = 2e-5;
+constexpr double kGegluF32Error = 2e-5;
 
-struct Shape {
+struct GegluShape {
   std::int64_t tokens;
   std::int64_t ffn;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{1, 1, 0},  {3, 7, 2},  {2, 8, 0},    {5, 15, 1},
-                         {4, 16, 0}, {9, 17, 3}, {33, 100, 0}, {2, 9000, 5}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const GegluShape kGegluShapes[] = {{1, 1, 0},  {3, 7, 2},  {2, 8, 0},    {5, 15, 1},
+                                   {4, 16, 0}, {9, 17, 3}, {33, 100, 0}, {2, 9000, 5}};
+using GegluParam = std::tuple<std::string, Dtype, GegluShape>;
 
-class Geglu : public testing::TestWithParam<Case> {
+class Geglu : public testing::TestWithParam<GegluParam> {
  protected:
   Tensor matrix(std::uint64_t key) const {
     const auto& [isa, dtype, shape] = GetParam();
@@ -78,7 +78,7 @@ TEST_P(Geglu, MatchesTheReferenceAlsoInPlace) {
 
   kernels::geglu(*device_, {h.view(), gate.view(), up.view()});
 
-  expect_close(h, expected_geglu(values_of(gate), values_of(up)), kF32Error);
+  expect_close(h, expected_geglu(values_of(gate), values_of(up)), kGegluF32Error);
   EXPECT_TRUE(h.margins_are_untouched());
   Tensor onto_gate = gate;
   kernels::geglu(*device_, {onto_gate.view(), onto_gate.view(), up.view()});
@@ -98,8 +98,8 @@ TEST_P(Geglu, BackwardMatchesTheReferenceAlsoInPlace) {
   kernels::geglu_backward(*device_, {dgate.view(), dup.view(), dh.view(), gate.view(), up.view()});
 
   const auto expected = expected_geglu_backward(values_of(dh), values_of(gate), values_of(up));
-  expect_close(dgate, expected.dgate, kF32Error);
-  expect_close(dup, expected.dup, kF32Error);
+  expect_close(dgate, expected.dgate, kGegluF32Error);
+  expect_close(dup, expected.dup, kGegluF32Error);
   EXPECT_TRUE(dgate.margins_are_untouched());
   EXPECT_TRUE(dup.margins_are_untouched());
   Tensor onto_gate = gate;
@@ -117,7 +117,7 @@ TEST_P(Geglu, BackwardMatchesTheReferenceAlsoInPlace) {
 INSTANTIATE_TEST_SUITE_P(All, Geglu,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kGegluShapes)));
 
 class GegluCase : public testing::TestWithParam<std::string> {
  protected:
@@ -162,8 +162,8 @@ TEST_P(GegluCase, BackwardMatchesFiniteDifferences) {
   const Expected slopes = values_of(dh);
   const auto loss = [&] { return inner_product(slopes, expected_geglu(at_gate, at_up)); };
   for (std::int64_t c = 0; c < 40; ++c) {
-    EXPECT_NEAR(dgate.at(0, c), reference::central_difference(at_gate, 0, c, loss), kF32Error);
-    EXPECT_NEAR(dup.at(0, c), reference::central_difference(at_up, 0, c, loss), kF32Error);
+    EXPECT_NEAR(dgate.at(0, c), reference::central_difference(at_gate, 0, c, loss), kGegluF32Error);
+    EXPECT_NEAR(dup.at(0, c), reference::central_difference(at_up, 0, c, loss), kGegluF32Error);
   }
 }
 

@@ -11,7 +11,7 @@
 namespace muster::test {
 namespace {
 
-struct Shape {
+struct MatmulShape {
   std::int64_t m;
   std::int64_t n;
   std::int64_t k;
@@ -23,19 +23,19 @@ struct Kind {
   Dtype output;
 };
 
-const Shape kShapes[] = {{1, 1, 1, 0},    {1, 33, 7, 1},    {33, 1, 7, 2},    {5, 3, 1, 3},
-                         {16, 16, 16, 0}, {15, 17, 31, 1},  {64, 48, 32, 2},  {65, 47, 33, 3},
-                         {31, 33, 64, 0}, {2, 200, 128, 1}, {200, 2, 128, 2}, {0, 4, 4, 3},
-                         {4, 0, 4, 0},    {3, 5, 0, 1}};
+const MatmulShape kMatmulShapes[] = {
+    {1, 1, 1, 0},     {1, 33, 7, 1},   {33, 1, 7, 2},   {5, 3, 1, 3},    {16, 16, 16, 0},
+    {15, 17, 31, 1},  {64, 48, 32, 2}, {65, 47, 33, 3}, {31, 33, 64, 0}, {2, 200, 128, 1},
+    {200, 2, 128, 2}, {0, 4, 4, 3},    {4, 0, 4, 0},    {3, 5, 0, 1}};
 const Kind kKinds[] = {{Dtype::f32, Dtype::f32},
                        {Dtype::bf16, Dtype::f32},
                        {Dtype::bf16, Dtype::bf16},
                        {Dtype::f16, Dtype::f32},
                        {Dtype::f16, Dtype::f16}};
 
-using Case = std::tuple<std::string, Kind, Shape>;
+using MatmulParam = std::tuple<std::string, Kind, MatmulShape>;
 
-std::string case_name(const testing::TestParamInfo<Case>& test) {
+std::string matmul_case_name(const testing::TestParamInfo<MatmulParam>& test) {
   const auto& [isa, kind, shape] = test.param;
   return isa + "_" + std::string(to_string(kind.input)) + "_to_" +
          std::string(to_string(kind.output)) + "_" + std::to_string(shape.m) + "x" +
@@ -65,10 +65,10 @@ std::vector<Variant> some_variants(unsigned turn) {
   return variants;
 }
 
-class Matmul : public testing::TestWithParam<Case> {
+class Matmul : public testing::TestWithParam<MatmulParam> {
  protected:
   Kind kind() const { return std::get<1>(GetParam()); }
-  Shape shape() const { return std::get<2>(GetParam()); }
+  MatmulShape shape() const { return std::get<2>(GetParam()); }
 
   Tensor make_a(const Variant& v) const {
     return v.transpose_a ? Tensor(kind().input, shape().k, shape().m, v.gap)
@@ -150,8 +150,9 @@ TEST_P(Matmul, OfNormalNumbersErrsByRoundingOnly) {
 
 INSTANTIATE_TEST_SUITE_P(All, Matmul,
                          testing::Combine(testing::ValuesIn(supported_isas()),
-                                          testing::ValuesIn(kKinds), testing::ValuesIn(kShapes)),
-                         case_name);
+                                          testing::ValuesIn(kKinds),
+                                          testing::ValuesIn(kMatmulShapes)),
+                         matmul_case_name);
 
 class MatmulOnEveryIsa : public testing::TestWithParam<std::string> {};
 

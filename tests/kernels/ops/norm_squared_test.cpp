@@ -11,17 +11,17 @@
 namespace muster::test {
 namespace {
 
-struct Shape {
+struct NormSquaredShape {
   std::int64_t rows;
   std::int64_t cols;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{0, 3, 0},  {1, 1, 0},  {1, 31, 0},  {1, 32, 0},
-                         {1, 33, 0}, {7, 45, 3}, {3, 500, 0}, {1, 50001, 0}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const NormSquaredShape kNormSquaredShapes[] = {{0, 3, 0},  {1, 1, 0},  {1, 31, 0},  {1, 32, 0},
+                                               {1, 33, 0}, {7, 45, 3}, {3, 500, 0}, {1, 50001, 0}};
+using NormSquaredParam = std::tuple<std::string, Dtype, NormSquaredShape>;
 
-class NormSquared : public testing::TestWithParam<Case> {
+class NormSquared : public testing::TestWithParam<NormSquaredParam> {
  protected:
   Tensor make_x() const {
     const auto& [isa, dtype, shape] = GetParam();
@@ -94,7 +94,7 @@ TEST_P(NormSquared, DoesNotDependOnThreadsOrInstructionSet) {
 INSTANTIATE_TEST_SUITE_P(All, NormSquared,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kNormSquaredShapes)));
 
 TEST(NormSquared, OfTheLargestFloatsIsFinite) {
   Tensor x(Dtype::f32, 1, 40000);

@@ -51,9 +51,9 @@ reference::Expected expected_of(const std::vector<Tensor>& sources, ReduceOp op)
   return reference::reduce(pointers, op);
 }
 
-using Case = std::tuple<std::string, Dtype, std::size_t, std::size_t>;
+using ReduceParam = std::tuple<std::string, Dtype, std::size_t, std::size_t>;
 
-class Reduce : public testing::TestWithParam<Case> {
+class Reduce : public testing::TestWithParam<ReduceParam> {
  protected:
   Dtype dtype() const { return std::get<1>(GetParam()); }
   std::size_t source_count() const { return std::get<2>(GetParam()); }

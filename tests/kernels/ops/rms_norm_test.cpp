@@ -18,21 +18,22 @@ using reference::Expected;
 
 constexpr float kEps = 1e-5F;
 /// Of sums of up to a thousand products of standard normal values, divided by their number.
-constexpr double kF32Error = 3e-6;
+constexpr double kRmsNormF32Error = 3e-6;
 
-struct Shape {
+struct RmsNormShape {
   std::int64_t tokens;
   std::int64_t hidden;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{1, 1, 0},   {3, 7, 2},   {2, 8, 0},    {5, 15, 1},   {16, 16, 0},
-                         {17, 17, 3}, {33, 64, 0}, {40, 100, 5}, {65, 288, 0}, {3, 1000, 0}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const RmsNormShape kRmsNormShapes[] = {{1, 1, 0},    {3, 7, 2},   {2, 8, 0},   {5, 15, 1},
+                                       {16, 16, 0},  {17, 17, 3}, {33, 64, 0}, {40, 100, 5},
+                                       {65, 288, 0}, {3, 1000, 0}};
+using RmsNormParam = std::tuple<std::string, Dtype, RmsNormShape>;
 
-class RmsNorm : public testing::TestWithParam<Case> {
+class RmsNorm : public testing::TestWithParam<RmsNormParam> {
  protected:
-  const Shape& shape() const { return std::get<2>(GetParam()); }
+  const RmsNormShape& shape() const { return std::get<2>(GetParam()); }
   Dtype dtype() const { return std::get<1>(GetParam()); }
   Tensor matrix(std::uint64_t key) const {
     return std::move(Tensor(dtype(), shape().tokens, shape().hidden, shape().gap).fill_normal(key));
@@ -64,7 +65,7 @@ TEST_P(RmsNorm, RoundsBeforeItMultipliesByTheGain) {
 
   const Expected expected = reference::rms_norm_rstd(values_of(x), static_cast<double>(kEps));
   for (std::int64_t r = 0; r < x.rows(); ++r) {
-    EXPECT_NEAR(rstd.at(0, r), expected.at(0, r), kF32Error * expected.at(0, r)) << r;
+    EXPECT_NEAR(rstd.at(0, r), expected.at(0, r), kRmsNormF32Error * expected.at(0, r)) << r;
   }
   expect_normalised(y, x, gain, rstd);
   EXPECT_TRUE(y.margins_are_untouched());
@@ -94,7 +95,7 @@ TEST_P(RmsNorm, NormalisesTheRoundedSumWhenAnAddendIsGiven) {
   }
   const Expected expected = reference::rms_norm_rstd(values_of(sum), static_cast<double>(kEps));
   for (std::int64_t r = 0; r < x.rows(); ++r) {
-    EXPECT_NEAR(rstd.at(0, r), expected.at(0, r), kF32Error * expected.at(0, r)) << r;
+    EXPECT_NEAR(rstd.at(0, r), expected.at(0, r), kRmsNormF32Error * expected.at(0, r)) << r;
   }
   expect_normalised(y, sum, gain, rstd);
   EXPECT_TRUE(y.margins_are_untouched());
@@ -170,14 +171,14 @@ class RmsNormBackward : public RmsNorm {
     return all;
   }
   /// A column of dgain adds one product of two normal values per token.
-  double gain_error() const { return kF32Error * static_cast<double>(shape().tokens); }
+  double gain_error() const { return kRmsNormF32Error * static_cast<double>(shape().tokens); }
 };
 
 /// One column makes xhat 1 up to eps and dx a difference of equal numbers near 1 / |x|.
 double dx_error(const Backward& all) {
   double largest = 1.0;
   for (std::int64_t r = 0; r < all.x.rows(); ++r) largest = std::max(largest, all.rstd.at(0, r));
-  return kF32Error * largest;
+  return kRmsNormF32Error * largest;
 }
 
 TEST_P(RmsNormBackward, MatchesTheReference) {
@@ -246,7 +247,7 @@ TEST_P(RmsNormBackward, DoesNotDependOnTheNumberOfThreads) {
 
 const auto kCases = testing::Combine(testing::ValuesIn(supported_isas()),
                                      testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                     testing::ValuesIn(kShapes));
+                                     testing::ValuesIn(kRmsNormShapes));
 INSTANTIATE_TEST_SUITE_P(All, RmsNorm, kCases);
 INSTANTIATE_TEST_SUITE_P(All, RmsNormBackward, kCases);
 
@@ -301,9 +302,10 @@ TEST_P(RmsNormCase, BackwardMatchesFiniteDifferences) {
     return inner_product(slopes, reference::rms_norm(at_x, at_gain, static_cast<double>(kEps)));
   };
   for (std::int64_t c = 0; c < 21; ++c) {
-    EXPECT_NEAR(dgain.at(0, c), reference::central_difference(at_gain, 0, c, loss), 4 * kF32Error);
+    EXPECT_NEAR(dgain.at(0, c), reference::central_difference(at_gain, 0, c, loss),
+                4 * kRmsNormF32Error);
     for (std::int64_t r = 0; r < 4; ++r) {
-      EXPECT_NEAR(dx.at(r, c), reference::central_difference(at_x, r, c, loss), kF32Error);
+      EXPECT_NEAR(dx.at(r, c), reference::central_difference(at_x, r, c, loss), kRmsNormF32Error);
     }
   }
 }

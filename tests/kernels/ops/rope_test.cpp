@@ -19,21 +19,21 @@ using reference::Expected;
 
 /// Two products and their sum, of normal values and factors up to 1, each rounded to f32, and the
 /// rounding of cosine and sine themselves.
-constexpr double kF32Error = 2e-6;
+constexpr double kRopeF32Error = 2e-6;
 constexpr std::int64_t kPositions = 50;
 
-struct Shape {
+struct RopeShape {
   std::int64_t tokens;
   std::int64_t heads;
   std::int64_t head_dim;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{1, 1, 2, 0},   {3, 2, 8, 1},   {5, 4, 24, 0},
-                         {17, 3, 64, 7}, {40, 2, 80, 0}, {9, 1, 128, 2}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const RopeShape kRopeShapes[] = {{1, 1, 2, 0},   {3, 2, 8, 1},   {5, 4, 24, 0},
+                                 {17, 3, 64, 7}, {40, 2, 80, 0}, {9, 1, 128, 2}};
+using RopeParam = std::tuple<std::string, Dtype, RopeShape>;
 
-class Rope : public testing::TestWithParam<Case> {
+class Rope : public testing::TestWithParam<RopeParam> {
  protected:
   Rope() {
     const std::int64_t half = shape().head_dim / 2;
@@ -48,7 +48,7 @@ class Rope : public testing::TestWithParam<Case> {
     }
   }
 
-  const Shape& shape() const { return std::get<2>(GetParam()); }
+  const RopeShape& shape() const { return std::get<2>(GetParam()); }
   Dtype dtype() const { return std::get<1>(GetParam()); }
   double angle(std::int64_t position, std::int64_t i) const {
     return static_cast<double>(position) *
@@ -85,7 +85,7 @@ TEST_P(Rope, RotatesTheHalvesOfEveryHeadByItsPosition) {
 
   rotate(x, false);
 
-  expect_close(x, expected, kF32Error);
+  expect_close(x, expected, kRopeF32Error);
   EXPECT_TRUE(x.margins_are_untouched());
 }
 
@@ -107,7 +107,7 @@ TEST_P(Rope, IsUndoneByItsInverse) {
   rotate(x, false);
   rotate(x, true);
 
-  expect_close(x, before, 2.0 * kF32Error + 4.0 * epsilon(dtype()));
+  expect_close(x, before, 2.0 * kRopeF32Error + 4.0 * epsilon(dtype()));
 }
 
 /// The backward of a rotation is its transpose: <y, R x> = <R' y, x>.
@@ -127,13 +127,13 @@ TEST_P(Rope, HasItsInverseAsBackward) {
   }
   const Expected first_row = reference::make_expected(
       1, x.cols, [&](std::int64_t, std::int64_t c) { return slopes.at(0, c); });
-  expect_close(first_row, differences, {dtype(), kF32Error});
+  expect_close(first_row, differences, {dtype(), kRopeF32Error});
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Rope,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kRopeShapes)));
 
 TEST(Rope, QuarterTurnSwapsTheHalvesExactly) {
   for (const std::string& isa : supported_isas()) {

@@ -19,9 +19,9 @@ namespace {
 
 using reference::Expected;
 
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
+constexpr double kInf = std::numeric_limits<double>::infinity();
 /// An exponential to 2 units in the last place, relative; sums go on in f64 after 1024 columns.
-constexpr double kF32Error = 1e-6;
+constexpr double kSoftmaxF32Error = 1e-6;
 
 /// The statistics of rows of logits, and the loss made from them.
 struct Statistics {
@@ -63,17 +63,18 @@ struct Statistics {
   Tensor target;
 };
 
-struct Shape {
+struct SoftmaxShape {
   std::int64_t rows;
   std::int64_t vocab;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{1, 1, 0},   {3, 7, 1},    {5, 8, 0},    {7, 16, 2},  {9, 17, 0},
-                         {4, 100, 3}, {3, 1023, 0}, {2, 1025, 0}, {5, 5000, 1}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const SoftmaxShape kSoftmaxShapes[] = {{1, 1, 0},    {3, 7, 1},    {5, 8, 0},
+                                       {7, 16, 2},   {9, 17, 0},   {4, 100, 3},
+                                       {3, 1023, 0}, {2, 1025, 0}, {5, 5000, 1}};
+using SoftmaxParam = std::tuple<std::string, Dtype, SoftmaxShape>;
 
-class Softmax : public testing::TestWithParam<Case> {
+class Softmax : public testing::TestWithParam<SoftmaxParam> {
  protected:
   Softmax() {
     logits_.fill_normal(1);
@@ -87,7 +88,7 @@ class Softmax : public testing::TestWithParam<Case> {
     }
   }
 
-  const Shape& shape() const { return std::get<2>(GetParam()); }
+  const SoftmaxShape& shape() const { return std::get<2>(GetParam()); }
   Dtype dtype() const { return std::get<1>(GetParam()); }
 
   std::unique_ptr<kernels::Device> device_ = open_cpu(std::get<0>(GetParam()), 2);
@@ -101,18 +102,18 @@ TEST_P(Softmax, StatisticsMatchTheReference) {
   statistics.compute(*device_, logits_.view(), targets_);
 
   for (std::int64_t r = 0; r < shape().rows; ++r) {
-    double max = -kInfinity;
+    double max = -kInf;
     for (std::int64_t c = 0; c < shape().vocab; ++c) max = std::max(max, logits_.at(r, c));
     double sum = 0.0;
     for (std::int64_t c = 0; c < shape().vocab; ++c) sum += std::exp(logits_.at(r, c) - max);
     const std::int32_t target = targets_[static_cast<std::size_t>(r)];
     EXPECT_EQ(statistics.max.at(0, r), max) << r;
-    EXPECT_NEAR(statistics.sum.at(0, r), sum, kF32Error * sum) << r;
+    EXPECT_NEAR(statistics.sum.at(0, r), sum, kSoftmaxF32Error * sum) << r;
     EXPECT_EQ(statistics.target.at(0, r), target < 0 ? 0.0 : logits_.at(r, target)) << r;
   }
   EXPECT_TRUE(statistics.sum.margins_are_untouched());
   const double expected = reference::cross_entropy(values_of(logits_), targets_);
-  EXPECT_NEAR(statistics.loss(*device_, targets_), expected, kF32Error * (1.0 + expected));
+  EXPECT_NEAR(statistics.loss(*device_, targets_), expected, kSoftmaxF32Error * (1.0 + expected));
 }
 
 TEST_P(Softmax, GradientMatchesTheReferenceInEveryDtypeAndInPlace) {
@@ -128,7 +129,7 @@ TEST_P(Softmax, GradientMatchesTheReferenceInEveryDtypeAndInPlace) {
 
     statistics.gradient(*device_, dlogits.view(), logits_.view(), targets_, kSeed);
 
-    expect_close(dlogits, expected, kF32Error);
+    expect_close(dlogits, expected, kSoftmaxF32Error);
     EXPECT_TRUE(dlogits.margins_are_untouched());
     if (to != dtype()) continue;
     Tensor in_place = logits_;
@@ -162,19 +163,20 @@ TEST_P(Softmax, OfACutVocabularyCombinesToTheWhole) {
     whole.target.set(0, r, target);
   }
   const double expected = reference::cross_entropy(values_of(logits_), targets_);
-  EXPECT_NEAR(whole.loss(*device_, targets_), expected, kF32Error * (1.0 + expected));
+  EXPECT_NEAR(whole.loss(*device_, targets_), expected, kSoftmaxF32Error * (1.0 + expected));
 
   Tensor dlogits(Dtype::f32, shape().rows, shape().vocab);
   whole.gradient(*device_, dlogits.view().cols_from(0, cut), parts[0], targets_, 1.0F, 0);
   whole.gradient(*device_, dlogits.view().cols_from(cut, shape().vocab - cut), parts[1], targets_,
                  1.0F, cut);
-  expect_close(dlogits, reference::cross_entropy_gradient(values_of(logits_), targets_), kF32Error);
+  expect_close(dlogits, reference::cross_entropy_gradient(values_of(logits_), targets_),
+               kSoftmaxF32Error);
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Softmax,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kSoftmaxShapes)));
 
 class SoftmaxCase : public testing::TestWithParam<std::string> {
  protected:
@@ -207,7 +209,7 @@ TEST_P(SoftmaxCase, GivesTheValuesOfPyTorch) {
 TEST_P(SoftmaxCase, OfMaskedRowsIsZeroWhateverTheirLogits) {
   Tensor logits(Dtype::f32, 2, 20);
   logits.set(0, 3, std::nan(""));
-  logits.set(1, 3, kInfinity);
+  logits.set(1, 3, kInf);
   const std::vector<std::int32_t> targets = {-100, -1};
   Statistics statistics(2);
   Tensor dlogits(Dtype::f32, 2, 20);
@@ -221,7 +223,7 @@ TEST_P(SoftmaxCase, OfMaskedRowsIsZeroWhateverTheirLogits) {
 }
 
 TEST_P(SoftmaxCase, ShowsWhatIsNotANumber) {
-  for (const double bad : {std::nan(""), kInfinity}) {
+  for (const double bad : {std::nan(""), kInf}) {
     for (const std::int64_t column : {0, 19, 20}) {  // within a register and after the last
       Tensor logits(Dtype::f32, 1, 21);
       logits.set(0, column, bad);
@@ -240,7 +242,7 @@ TEST_P(SoftmaxCase, ShowsWhatIsNotANumber) {
 
 TEST_P(SoftmaxCase, TakesMinusInfinityForAProbabilityOfZero) {
   Tensor logits(Dtype::f32, 1, 40);
-  for (std::int64_t c = 0; c < 40; ++c) logits.set(0, c, c < 36 ? -kInfinity : 1.0);
+  for (std::int64_t c = 0; c < 40; ++c) logits.set(0, c, c < 36 ? -kInf : 1.0);
   const std::vector<std::int32_t> targets = {37};
   Statistics statistics(1);
   Tensor dlogits(Dtype::f32, 1, 40);
@@ -248,11 +250,11 @@ TEST_P(SoftmaxCase, TakesMinusInfinityForAProbabilityOfZero) {
   statistics.compute(*device_, logits.view(), targets);
   statistics.gradient(*device_, dlogits.view(), logits.view(), targets, 1.0F);
 
-  EXPECT_NEAR(statistics.loss(*device_, targets), std::log(4.0), kF32Error);
+  EXPECT_NEAR(statistics.loss(*device_, targets), std::log(4.0), kSoftmaxF32Error);
   EXPECT_NEAR(dlogits.at(0, 0), 0.0, 1e-37);
   EXPECT_EQ(dlogits.at(0, 37), -0.75);
 
-  for (std::int64_t c = 0; c < 40; ++c) logits.set(0, c, -kInfinity);
+  for (std::int64_t c = 0; c < 40; ++c) logits.set(0, c, -kInf);
   statistics.compute(*device_, logits.view(), targets);
   EXPECT_TRUE(std::isnan(statistics.loss(*device_, targets))) << "no logit is possible";
 }
@@ -294,7 +296,8 @@ TEST_P(SoftmaxCase, GradientMatchesFiniteDifferences) {
   const auto loss = [&] { return reference::cross_entropy(at, targets); };
   for (std::int64_t r = 0; r < 3; ++r) {
     for (std::int64_t c = 0; c < 19; ++c) {
-      EXPECT_NEAR(dlogits.at(r, c), reference::central_difference(at, r, c, loss), kF32Error);
+      EXPECT_NEAR(dlogits.at(r, c), reference::central_difference(at, r, c, loss),
+                  kSoftmaxF32Error);
     }
   }
 }

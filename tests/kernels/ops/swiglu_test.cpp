@@ -19,19 +19,19 @@ using reference::Expected;
 
 /// An exponential to 2 units in the last place and half a dozen operations, of values whose
 /// products reach some tens.
-constexpr double kF32Error = 2e-5;
+constexpr double kSwigluF32Error = 2e-5;
 
-struct Shape {
+struct SwigluShape {
   std::int64_t tokens;
   std::int64_t ffn;
   std::int64_t gap;
 };
 
-const Shape kShapes[] = {{1, 1, 0},  {3, 7, 2},  {2, 8, 0},    {5, 15, 1},
-                         {4, 16, 0}, {9, 17, 3}, {33, 100, 0}, {2, 9000, 5}};
-using Case = std::tuple<std::string, Dtype, Shape>;
+const SwigluShape kSwigluShapes[] = {{1, 1, 0},  {3, 7, 2},  {2, 8, 0},    {5, 15, 1},
+                                     {4, 16, 0}, {9, 17, 3}, {33, 100, 0}, {2, 9000, 5}};
+using SwigluParam = std::tuple<std::string, Dtype, SwigluShape>;
 
-class Swiglu : public testing::TestWithParam<Case> {
+class Swiglu : public testing::TestWithParam<SwigluParam> {
  protected:
   Tensor matrix(std::uint64_t key) const {
     const auto& [isa, dtype, shape] = GetParam();
@@ -47,7 +47,7 @@ TEST_P(Swiglu, MatchesTheReferenceAlsoInPlace) {
 
   kernels::swiglu(*device_, {h.view(), gate.view(), up.view()});
 
-  expect_close(h, reference::swiglu(values_of(gate), values_of(up)), kF32Error);
+  expect_close(h, reference::swiglu(values_of(gate), values_of(up)), kSwigluF32Error);
   EXPECT_TRUE(h.margins_are_untouched());
   Tensor onto_gate = gate;
   kernels::swiglu(*device_, {onto_gate.view(), onto_gate.view(), up.view()});
@@ -67,8 +67,8 @@ TEST_P(Swiglu, BackwardMatchesTheReferenceAlsoInPlace) {
   kernels::swiglu_backward(*device_, {dgate.view(), dup.view(), dh.view(), gate.view(), up.view()});
 
   const auto expected = reference::swiglu_backward(values_of(dh), values_of(gate), values_of(up));
-  expect_close(dgate, expected.dgate, kF32Error);
-  expect_close(dup, expected.dup, kF32Error);
+  expect_close(dgate, expected.dgate, kSwigluF32Error);
+  expect_close(dup, expected.dup, kSwigluF32Error);
   EXPECT_TRUE(dgate.margins_are_untouched());
   EXPECT_TRUE(dup.margins_are_untouched());
   Tensor onto_gate = gate;
@@ -86,7 +86,7 @@ TEST_P(Swiglu, BackwardMatchesTheReferenceAlsoInPlace) {
 INSTANTIATE_TEST_SUITE_P(All, Swiglu,
                          testing::Combine(testing::ValuesIn(supported_isas()),
                                           testing::Values(Dtype::f32, Dtype::bf16, Dtype::f16),
-                                          testing::ValuesIn(kShapes)));
+                                          testing::ValuesIn(kSwigluShapes)));
 
 class SwigluCase : public testing::TestWithParam<std::string> {
  protected:
@@ -131,8 +131,9 @@ TEST_P(SwigluCase, BackwardMatchesFiniteDifferences) {
   const Expected slopes = values_of(dh);
   const auto loss = [&] { return inner_product(slopes, reference::swiglu(at_gate, at_up)); };
   for (std::int64_t c = 0; c < 40; ++c) {
-    EXPECT_NEAR(dgate.at(0, c), reference::central_difference(at_gate, 0, c, loss), kF32Error);
-    EXPECT_NEAR(dup.at(0, c), reference::central_difference(at_up, 0, c, loss), kF32Error);
+    EXPECT_NEAR(dgate.at(0, c), reference::central_difference(at_gate, 0, c, loss),
+                kSwigluF32Error);
+    EXPECT_NEAR(dup.at(0, c), reference::central_difference(at_up, 0, c, loss), kSwigluF32Error);
   }
 }
 

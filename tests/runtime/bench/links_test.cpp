@@ -114,10 +114,32 @@ TEST(Fit, NeedsThreePointsOfDifferentSizes) {
   EXPECT_FALSE(fit_line(std::vector<TimedSize>{{8, 1e-6}, {8, 1e-6}, {8, 2e-6}}));
 }
 
+// What varies among sizes that all take one latency is noise: no bandwidth comes of it.
+TEST(Fit, SaysNoBandwidthUnlessTwoSizesTakeTwiceAsLongForTheirBytes) {
+  const auto points_to = [](double largest) {
+    std::vector<TimedSize> points;
+    for (double bytes = 8; bytes <= largest; bytes *= 4) {
+      points.push_back({bytes, 5e-6 + 1e-10 * bytes});
+    }
+    return points;
+  };
+
+  const auto small = fit_line(points_to(131072));
+  const auto large = fit_line(points_to(524288));
+  const auto falling = fit_line(std::vector<TimedSize>{{8, 5e-6}, {64, 4.9e-6}, {512, 4.8e-6}});
+
+  ASSERT_TRUE(small && large && falling);
+  EXPECT_EQ(small->beta_s, 0.0);
+  EXPECT_NEAR(small->alpha_s, 5e-6, 2e-6);
+  EXPECT_EQ(falling->beta_s, 0.0);
+  EXPECT_NEAR(falling->alpha_s, 4.9e-6, 1e-7);
+  EXPECT_NEAR(large->beta_s, 1e-10, 1e-17);
+}
+
 TEST(Fit, IsOnePerOperationTypeAndReduction) {
   std::vector<BenchRow> rows;
   for (const char* reduction : {"sum", "max"}) {
-    for (const std::int64_t bytes : {8, 64, 512}) {
+    for (const std::int64_t bytes : {8, 512, 4096}) {
       BenchRow row{
           .operation = "all_reduce", .bytes = bytes, .type = "float", .reduction = reduction};
       row.out_of_place.time_us = 1.0 + 0.01 * static_cast<double>(bytes);

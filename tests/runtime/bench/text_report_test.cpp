@@ -163,7 +163,8 @@ TEST(TextAdditions, AreCommentLines) {
   report.pairs = PairMatrix{.latency_us = {{0.0, 1.5}, {1.5, 0.0}},
                             .bandwidth = {{0.0, 4.0}, {4.0, 0.0}},
                             .findings = {"Slow end: rank 1"}};
-  report.fits = {{"all_reduce", "float sum", {.alpha_s = 1e-6, .beta_s = 1e-9, .points = 3}}};
+  report.fits = {{"all_reduce", "float sum", {.alpha_s = 1e-6, .beta_s = 1e-9, .points = 3}},
+                 {"broadcast", "float", {.alpha_s = 2e-6, .points = 3}}};
   report.rows[0].expectation = Expectation{.time_us = 5.0, .reached_percent = 50.0};
 
   const std::string text = text_additions(report);
@@ -173,6 +174,7 @@ TEST(TextAdditions, AreCommentLines) {
   EXPECT_THAT(text, ContainsRegex("#     0        -     1.50\n"));
   EXPECT_THAT(text, HasSubstr("# Slow end: rank 1"));
   EXPECT_THAT(text, HasSubstr("Fit all_reduce float sum: 1 us"));
+  EXPECT_THAT(text, HasSubstr("Fit broadcast float: 2 us +- 0, latency alone: "));
   EXPECT_THAT(text, HasSubstr("1024 B: the links allow 5 us, reached 50 %"));
   EXPECT_EQ(text_additions(sample_report()), "");
 }
