@@ -118,10 +118,12 @@ std::vector<Interface> choose_listed(std::string_view wish, const std::vector<In
     std::ranges::copy_if(there, std::back_inserter(chosen),
                          [&](const Interface& interface) { return pattern.matches(interface); });
     if (chosen.size() > before || pattern.has_mask) continue;
+    const bool exists = ::if_nametoindex(std::string(pattern.text).c_str()) != 0;
+    const std::string_view problem = exists ? "an interface that is down or has no address is"
+                                            : "no interface has the name or address";
     throw Error(ErrorCode::config,
-                fmt::format("MUSTER_INTERFACE is \"{}\": no interface has the name or address "
-                            "\"{}\"; there are: {}",
-                            wish, pattern.text, describe(there)));
+                fmt::format("MUSTER_INTERFACE is \"{}\": {} \"{}\"; there are: {}", wish, problem,
+                            pattern.text, describe(there)));
   }
   return chosen;
 }

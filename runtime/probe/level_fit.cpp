@@ -143,11 +143,17 @@ std::vector<PairCost> bandwidth_costs(const Cluster& cluster) {
 }
 
 std::vector<PairCost> latency_costs(const Cluster& cluster) {
+  std::vector<double> all;
+  for (const HostPair& pair : cluster.pairs) {
+    if (pair.latency_s > 0.0) all.push_back(pair.latency_s + kLatencyGrainS);
+  }
+  const double sound = all.empty() ? 0.0 : kSlowFactor * low_quantile(all);
   std::vector<PairCost> costs;
   for (const HostPair& pair : cluster.pairs) {
+    const double cost = pair.latency_s + kLatencyGrainS;
     const bool is_steady = pair.usual_latency_s <= kSteady * pair.latency_s;
-    if (pair.latency_s > 0.0 && is_steady) {
-      costs.push_back({pair.a, pair.b, pair.latency_s + kLatencyGrainS});
+    if (pair.latency_s > 0.0 && (is_steady || cost <= sound)) {
+      costs.push_back({pair.a, pair.b, cost});
     }
   }
   return costs;

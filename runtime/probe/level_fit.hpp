@@ -22,8 +22,9 @@ std::vector<LinkLevel> fit_levels(const Cluster& cluster);
 std::vector<int> racks_of(const Cluster& cluster);
 
 /// What find_slow() compares: seconds per byte of the slower direction, and seconds of latency.
-/// Pairs without a bandwidth, and pairs whose median round trip is far from their fastest, have
-/// none: what such a pair waited for was a processor.
+/// Pairs without a bandwidth have none. Nor have slow pairs whose median round trip is far from
+/// their fastest, a latency: what such a pair waited for was a processor. Where the fastest is as
+/// quick as others', it proves both ends sound, however long the rest took.
 std::vector<PairCost> bandwidth_costs(const Cluster& cluster);
 std::vector<PairCost> latency_costs(const Cluster& cluster);
 

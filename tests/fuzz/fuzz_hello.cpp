@@ -93,6 +93,7 @@ void damage_introduction(Bytes input) {
 }  // namespace
 }  // namespace muster::collectives
 
+// NOLINTNEXTLINE(readability-identifier-naming): the name that libFuzzer calls
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace muster::collectives;
   const auto input = std::as_bytes(std::span(data, size));

@@ -37,6 +37,15 @@ TEST(ChooseInterface, ListsWhatThereIsWhenTheNameIsUnknown) {
   EXPECT_NE(text.find("bond0.100 (10.2.0.1)"), std::string::npos) << text;
 }
 
+TEST(ChooseInterface, TellsAnInterfaceThatIsDownFromOneThatIsNot) {
+  const std::string text = error_text(ErrorCode::config, [] {
+    choose_interface("lo", {{"bond0", "10.3.0.1"}});
+  });
+
+  EXPECT_NE(text.find("an interface that is down or has no address is \"lo\""), std::string::npos)
+      << text;
+}
+
 TEST(ChooseInterface, RefusesWhenNothingLeadsOutside) {
   const std::string text = error_text(ErrorCode::config, [] {
     choose_interface("", {{"lo", "127.0.0.1"}, {"br-1", "10.0.0.1"}});
