@@ -13,7 +13,7 @@ class AllGather {
         call_(call),
         shares_(shares),
         dtype_(call.in.dtype),
-        is_streaming_(call.out.bytes() > kStreamingBytes) {}
+        is_streaming_(exceeds_caches(call.out.bytes())) {}
 
   // The ranks have met.
   void run() {

@@ -74,11 +74,10 @@ void push(Lane& lane, const Call& call) {
     }
     const auto places = lane.payload_as<Places>(call.root);
     const bool is_in_place = places.in == places.out;
-    kernels::reduce(lane.device(),
-                    {.destinations = destinations_of(lane, call, mine),
-                     .sources = lane.sources(),
-                     .op = call.op,
-                     .streaming = !is_in_place && call.in.bytes() > kStreamingBytes});
+    kernels::reduce(lane.device(), {.destinations = destinations_of(lane, call, mine),
+                                    .sources = lane.sources(),
+                                    .op = call.op,
+                                    .streaming = !is_in_place && exceeds_caches(call.in.bytes())});
   }
   lane.leave();
 }

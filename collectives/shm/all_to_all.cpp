@@ -83,7 +83,7 @@ class Exchange {
         call_(call),
         plan_(plan),
         dtype_(call.in.dtype),
-        is_streaming_(call.out.bytes() > kStreamingBytes) {}
+        is_streaming_(exceeds_caches(call.out.bytes())) {}
 
   void run() {
     const Piece mine = plan_.in.share(lane_.rank());

@@ -33,7 +33,7 @@ std::span<const ConstTensorView> DirectReduction::read_tile(const Piece& tile) {
 // take(tile) says where the result of a tile belongs; what is told afterwards, that it is there.
 template <typename Take>
 void DirectReduction::reduce_part(const Piece& part, Take&& take) {
-  const auto length = static_cast<std::int64_t>(Lane::kTileBytes / size_of(call_.in.dtype));
+  const auto length = static_cast<std::int64_t>(lane_.tile_bytes() / size_of(call_.in.dtype));
   for (std::int64_t done = 0; done < part.count; done += length) {
     const Piece tile = {part.begin + done, std::min(length, part.count - done)};
     const std::span<const ConstTensorView> sources = read_tile(tile);

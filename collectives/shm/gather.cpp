@@ -12,7 +12,7 @@ class Gather {
         call_(call),
         dtype_(call.in.dtype),
         is_root_(lane.rank() == call.root),
-        is_streaming_(call.in.bytes() * static_cast<std::size_t>(lane.size()) > kStreamingBytes) {}
+        is_streaming_(exceeds_caches(call.in.bytes() * static_cast<std::size_t>(lane.size()))) {}
 
   void run() {
     if (call_.in.bytes() <= kSmallBytes) return small();

@@ -25,7 +25,7 @@ Lane::Lane(const Group& group, int number, kernels::Device& device)
       destinations_(static_cast<std::size_t>(group.size)),
       progress_(static_cast<std::size_t>(group.size)) {
   if (group.reaches_private && number != kMemoryLane) {
-    tiles_.resize(static_cast<std::size_t>(group.size) * kTileBytes);
+    tiles_.resize(static_cast<std::size_t>(group.size) * tile_bytes());
   }
   for (auto& list : begins_) list.resize(static_cast<std::size_t>(group.size));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -115,10 +116,13 @@ class Lane {
   std::byte* chunk_slot(int of_rank, std::uint64_t chunk) const noexcept;
   std::byte* result_slot(int of_rank, std::uint64_t chunk) const noexcept;
 
-  /// Memory of this rank's own for a part of what another has: kTileBytes for each rank.
-  static constexpr std::size_t kTileBytes = 64 * kKiB;
+  /// Memory of this rank's own for a part of what another has: tile_bytes() for each rank, so large
+  /// that the kernel's call counts little, and so small that all are kept by a second-level cache.
   std::byte* tile(int for_rank) noexcept {
-    return tiles_.data() + static_cast<std::size_t>(for_rank) * kTileBytes;
+    return tiles_.data() + static_cast<std::size_t>(for_rank) * tile_bytes();
+  }
+  std::size_t tile_bytes() const noexcept {
+    return std::clamp(kTiles / static_cast<std::size_t>(size()), 64 * kKiB, 256 * kKiB);
   }
 
   /// Lists of `size()` views for the reduction kernel, kept so that a call allocates nothing.
@@ -131,6 +135,8 @@ class Lane {
   PairProgress& progress(int peer) noexcept { return progress_[static_cast<std::size_t>(peer)]; }
 
  private:
+  static constexpr std::size_t kTiles = 1 * kMiB;
+
   LaneControl& control(int of_rank) const noexcept {
     return group_.control(of_rank).lanes[number_];
   }
@@ -150,7 +156,7 @@ class Lane {
   std::vector<TensorView> destinations_;
   std::array<std::vector<std::int64_t>, 2> begins_;
   std::vector<PairProgress> progress_;
-  std::vector<std::byte> tiles_;  // [size][kTileBytes]; none where private memory is out of reach
+  std::vector<std::byte> tiles_;  // [size][tile_bytes()]; none where private memory is out of reach
 };
 
 }  // namespace muster::collectives::shm

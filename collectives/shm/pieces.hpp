@@ -107,8 +107,9 @@ inline std::size_t bytes_of(const Piece& piece, Dtype dtype) noexcept {
   return static_cast<std::size_t>(piece.count) * size_of(dtype);
 }
 
-/// Above this a message is larger than the caches and its result is not read soon.
-inline constexpr std::size_t kStreamingBytes = 8 * kMiB;
+/// Is a message larger than what is left in the caches when its result is read? Then results are
+/// stored past them. The same on all ranks of a host.
+bool exceeds_caches(std::size_t bytes) noexcept;
 
 /// dst[0 .. bytes) = src[0 .. bytes), by all threads of the lane's device when it is long.
 void copy(Lane& lane, std::byte* dst, const std::byte* src, std::size_t bytes, bool streaming);

@@ -18,7 +18,7 @@ void pull(Lane& lane, const Call& call, const Piece& share) {
     kernels::reduce(lane.device(), {.destinations = {&call.out, 1},
                                     .sources = lane.sources(),
                                     .op = call.op,
-                                    .streaming = call.in.bytes() > kStreamingBytes});
+                                    .streaming = exceeds_caches(call.in.bytes())});
   }
   lane.leave();
 }

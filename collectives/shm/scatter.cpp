@@ -13,7 +13,7 @@ class Scatter {
         dtype_(call.out.dtype),
         is_root_(lane.rank() == call.root),
         whole_bytes_(call.out.bytes() * static_cast<std::size_t>(lane.size())),
-        is_streaming_(whole_bytes_ > kStreamingBytes) {}
+        is_streaming_(exceeds_caches(whole_bytes_)) {}
 
   void run() {
     if (whole_bytes_ <= kSmallBytes) return small();

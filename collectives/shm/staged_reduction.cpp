@@ -82,7 +82,7 @@ void StagedReduction::reduce_slice(std::uint64_t chunk, const Piece& mine) {
 
 void StagedReduction::gather(std::uint64_t chunk) {
   const Dtype dtype = call_.in.dtype;
-  const bool is_streaming = call_.in.data != call_.out.data && call_.in.bytes() > kStreamingBytes;
+  const bool is_streaming = call_.in.data != call_.out.data && exceeds_caches(call_.in.bytes());
   for (int step = 1; step < lane_.size(); ++step) {
     const int peer = (lane_.rank() + step) % lane_.size();
     const Piece theirs = slice(chunk, peer);
