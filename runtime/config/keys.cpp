@@ -190,7 +190,8 @@ constexpr Key<Job> kKeys[] = {
      kOptional,
      "Algorithms of the back ends tcp and (between hosts) hierarchical, an error with others; "
      "empty: "
-     "as recorded in the output folder's plan.json, else auto, the cheapest; MUSTER_ALGO wins."},
+     "as recorded in the output folder's plan.json, else auto, the cheapest over the links as the "
+     "probe finds them; MUSTER_ALGO wins."},
     {"comm.init_timeout_seconds", &field<&Job::comm, &CommSection::init_timeout_seconds>,
      between(0.1, 1e6), kOptional, "Longest wait for all ranks to appear."},
     {"comm.train_timeout_seconds", &field<&Job::comm, &CommSection::train_timeout_seconds>,

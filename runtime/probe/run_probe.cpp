@@ -29,7 +29,9 @@
 #include "runtime/probe/recall.hpp"
 #include "runtime/probe/survey.hpp"
 #include "runtime/probe/utc_time.hpp"
+#include "runtime/world/agree.hpp"
 #include "runtime/world/cores.hpp"
+#include "runtime/world/environment.hpp"
 #include "runtime/world/group.hpp"
 
 namespace muster::runtime {
@@ -75,6 +77,16 @@ Places places_of(const World& world, const std::map<std::string, std::string>& r
   return places;
 }
 
+/// Those that rank 0's environment names, on all ranks.
+collectives::AlgorithmTable algorithms_of_chief(World& world, double timeout_s) {
+  const std::string table = agree(world, "probe/algorithms", timeout_s, [] {
+    collectives::AlgorithmTable named;
+    named.use(Environment::current().find("MUSTER_ALGO").value_or(""));
+    return named.to_text();
+  });
+  return collectives::AlgorithmTable::parse(table);
+}
+
 class Run {
  public:
   Run(World& world, const ProbeOptions& options, Reporter& reporter)
@@ -103,8 +115,10 @@ class Run {
     const std::int64_t now_s = std::time(nullptr);
     open_cache();
     Recall recall;
-    if (!options_.is_fresh && world_.size > 1) {
-      recall = recall_probe(*world_group_, survey, cache_ ? &*cache_ : nullptr, now_s);
+    if (world_.size > 1) {
+      // Whether all is measured anew is rank 0's to say.
+      const bool looks = cache_ && !options_.is_fresh;
+      recall = recall_probe(*world_group_, survey, looks ? &*cache_ : nullptr, now_s);
     }
     if (!recall.remark.empty()) reporter_.lines(recall.remark);
     if (recall.is_valid) {
@@ -135,6 +149,7 @@ class Run {
 
   void open_groups(int cores_per_rank) {
     collectives::GroupSpec spec = world_group(world_, "probe", cores_per_rank);
+    spec.algorithms = algorithms_of_chief(world_, options_.timeout_s);
     world_group_ = open(spec);
     const RankPlace& place = places_.of_rank[static_cast<std::size_t>(world_.rank)];
     const int local_size = places_.hosts[static_cast<std::size_t>(place.host)].ranks;

@@ -15,6 +15,9 @@ namespace {
 
 using collectives::AlgorithmTable;
 
+// What rank 0 tells the others in place of a table where the links are to decide.
+constexpr std::string_view kOpen = "open";
+
 AlgorithmDecision named_by(const std::string& who, const std::string& text) {
   if (const auto unknown = AlgorithmTable::find_unknown(text)) {
     throw Error(ErrorCode::config,
@@ -23,6 +26,7 @@ AlgorithmDecision named_by(const std::string& who, const std::string& text) {
   AlgorithmDecision decision;
   decision.table.emplace().use(text);
   decision.remark = fmt::format("algorithms: {}, as {} says", decision.table->names(), who);
+  decision.is_open = *decision.table == AlgorithmTable();
   return decision;
 }
 
@@ -30,11 +34,12 @@ AlgorithmDecision recorded(const JobConfig& config, int world, std::string_view 
   const std::string file = plan_file(config.job.output_dir);
   const std::optional<PlanRecord> record = read_plan_file(config.job.output_dir);
   if (!collectives::has_algorithms(backend)) return {};
-  if (!record) return {.table = AlgorithmTable(), .remark = {}};
+  if (!record) return {.table = AlgorithmTable(), .remark = {}, .is_open = true};
   if (record->world != world || record->backend != backend) {
     return {.table = AlgorithmTable(),
             .remark = fmt::format("algorithms: chosen anew, {} is of {} rank{} over {}", file,
-                                  record->world, record->world == 1 ? "" : "s", record->backend)};
+                                  record->world, record->world == 1 ? "" : "s", record->backend),
+            .is_open = true};
   }
   AlgorithmTable table = AlgorithmTable::parse(record->algorithms);
   std::string remark = fmt::format("algorithms: {}, as recorded in {}", table.names(), file);
@@ -64,10 +69,24 @@ AlgorithmDecision agree_on_algorithms(const JobConfig& config, World& world,
   const std::string table = agree(world, "train/algorithms", timeout_s, [&] {
     const auto environment = Environment::current().find("MUSTER_ALGO");
     decision = decide_algorithms(config, environment, world.size, backend);
+    if (decision.is_open) return std::string(kOpen);
     return decision.table ? decision.table->to_text() : std::string();
   });
-  if (world.rank != 0 && !table.empty()) decision.table = AlgorithmTable::parse(table);
+  decision.is_open = table == kOpen;
+  if (world.rank == 0) return decision;
+  if (decision.is_open) {
+    decision.table = AlgorithmTable();
+  } else if (!table.empty()) {
+    decision.table = AlgorithmTable::parse(table);
+  }
   return decision;
+}
+
+AlgorithmDecision by_links(const collectives::LinkProfile& links) {
+  return {.table = AlgorithmTable(links),
+          .remark = fmt::format(
+              "algorithms: the cheapest over links of {:.3g} us and {:.3g} GB/s, as measured",
+              links.alpha_s * 1e6, 1e-9 / links.beta_s_per_byte)};
 }
 
 }  // namespace muster::runtime

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "collectives/link_profile.hpp"
 #include "collectives/select.hpp"
 #include "runtime/config/job.hpp"
 #include "runtime/world/world.hpp"
@@ -14,7 +15,8 @@ namespace muster::runtime {
 struct AlgorithmDecision {
   /// Where the back end has a choice.
   std::optional<collectives::AlgorithmTable> table;
-  std::string remark;  // a line for people: what was chosen and by whom; empty: nothing to say
+  std::string remark;    // a line for people: what was chosen and by whom; empty: nothing to say
+  bool is_open = false;  // nobody said anything: the links decide
 };
 
 /// What decides: the first of these that says something. With a back end without a choice, where
@@ -23,7 +25,8 @@ struct AlgorithmDecision {
 ///  2. the job file's comm.algo;
 ///  3. the record of an earlier run in the job's output folder, where it was made for the same
 ///     number of ranks and back end;
-///  4. nobody: the cheapest of those that round once.
+///  4. nobody: the cheapest of those that round once, by what the links do. The table returned
+///     stands for links of an ordinary kind, until they are measured.
 /// Error(config) names what is wrong in any of them.
 AlgorithmDecision decide_algorithms(const JobConfig& config,
                                     const std::optional<std::string>& environment, int world,
@@ -34,5 +37,8 @@ AlgorithmDecision decide_algorithms(const JobConfig& config,
 /// all. Only rank 0 has a remark.
 AlgorithmDecision agree_on_algorithms(const JobConfig& config, World& world,
                                       std::string_view backend);
+
+/// The table by which the cheapest are chosen over links that were measured, and who says so.
+AlgorithmDecision by_links(const collectives::LinkProfile& links);
 
 }  // namespace muster::runtime

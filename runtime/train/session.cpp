@@ -14,6 +14,7 @@
 #include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
 #include "runtime/checkpoint/output_dir.hpp"
+#include "runtime/pairs/timed_calls.hpp"
 #include "runtime/probe/links.hpp"
 #include "runtime/probe/ops.hpp"
 #include "runtime/train/shape.hpp"
@@ -68,6 +69,17 @@ void agree_on_slowest(Plan& plan, collectives::Communicator& group) {
   plan.other_bytes = static_cast<std::int64_t>(numbers[3]);
 }
 
+/// What the slowest link does, by messages of a group that is made for it.
+collectives::LinkProfile measure_links_between(const JobConfig& config, World& world,
+                                               collectives::GroupSpec spec,
+                                               kernels::Device& device) {
+  spec.name = "links";
+  const auto deadline = Deadline::after_seconds(config.comm.init_timeout_seconds);
+  const auto group =
+      collectives::create_communicator(config.comm.backend, spec, *world.store, device, deadline);
+  return measure_neighbours(*group, 0.02 * config.probe.budget_seconds);
+}
+
 }  // namespace
 
 JobInputs read_inputs(const JobConfig& config, int ranks) {
@@ -117,6 +129,12 @@ DataGroup open_data_group(const JobConfig& config, World& world, int cores_per_r
   DataGroup data;
   data.backend = collectives::choose_backend(config.comm.backend, spec, device);
   data.algorithms = agree_on_algorithms(config, world, data.backend);
+  if (data.algorithms.is_open && config.probe.enable && spec.size > 1) {
+    const std::string before = data.algorithms.remark;
+    data.algorithms = by_links(measure_links_between(config, world, spec, device));
+    if (world.rank != 0) data.algorithms.remark.clear();
+    if (!before.empty()) data.algorithms.remark = before + "; " + data.algorithms.remark;
+  }
   spec.algorithms = data.algorithms.table;
   data.group =
       collectives::create_communicator(data.backend, spec, *world.store, device,

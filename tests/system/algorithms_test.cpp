@@ -17,6 +17,7 @@ namespace {
 
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 /// Real training of three ranks over tcp, each run in the same output folder.
 class TrainingOverTcp : public testing::Test {
@@ -77,6 +78,22 @@ TEST_F(TrainingOverTcp, IsDoneAgainByTheRecordedAlgorithms) {
   const Outcome other = run("MUSTER_ALGO=all_reduce=tree", "");
   EXPECT_THAT(other.out, HasSubstr("algorithms: all_reduce=tree, as MUSTER_ALGO says"));
   EXPECT_THAT(plan(), HasSubstr("all_reduce=tree"));
+}
+
+TEST_F(TrainingOverTcp, IsDoneByTheCheapestOverTheLinksAsMeasuredOnce) {
+  const std::string probe = "--set probe.enable=true --set probe.budget_seconds=0.1";
+  const Outcome first = run("", probe);
+  ASSERT_EQ(first.code, 0) << first.out;
+  EXPECT_THAT(first.out, AllOf(HasSubstr("algorithms: the cheapest over links of "),
+                               HasSubstr("GB/s, as measured")));
+  const std::string first_plan = plan();
+  EXPECT_THAT(first_plan, AllOf(HasSubstr("alpha_s="), Not(HasSubstr("alpha_s=3e-05"))));
+
+  const Outcome again = run("", probe);
+
+  ASSERT_EQ(again.code, 0) << again.out;
+  EXPECT_THAT(again.out, HasSubstr("algorithms: auto, as recorded in "));
+  EXPECT_EQ(plan(), first_plan);
 }
 
 TEST_F(TrainingOverTcp, RefusesADamagedRecordAndANameThatIsNotThere) {

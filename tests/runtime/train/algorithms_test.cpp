@@ -44,6 +44,7 @@ TEST_F(Algorithms, AreThoseOfTheRecord) {
   const AlgorithmDecision decision = decide_algorithms(config_, std::nullopt, 4, "tcp");
 
   EXPECT_EQ(all_reduce_of(decision), "tree");
+  EXPECT_FALSE(decision.is_open);
   EXPECT_THAT(decision.remark, AllOf(HasSubstr("all_reduce=tree, as recorded in "),
                                      HasSubstr(plan_file(config_.job.output_dir))));
 }
@@ -68,6 +69,7 @@ TEST_F(Algorithms, OfTheJobFileWinOverTheRecordAndThoseOfTheEnvironmentOverBoth)
   EXPECT_THAT(decision.remark, HasSubstr("as MUSTER_ALGO says"));
   config_.comm.algo = "auto";
   EXPECT_EQ(decide_algorithms(config_, std::nullopt, 4, "tcp").table, AlgorithmTable());
+  EXPECT_TRUE(decide_algorithms(config_, std::nullopt, 4, "tcp").is_open);
 }
 
 TEST_F(Algorithms, AreTheCheapestWhereNobodySaysAnything) {
@@ -77,6 +79,18 @@ TEST_F(Algorithms, AreTheCheapestWhereNobodySaysAnything) {
 
   EXPECT_EQ(decision.table, AlgorithmTable());
   EXPECT_EQ(decision.remark, "");
+  EXPECT_TRUE(decision.is_open);
+}
+
+// A message more costs little where bytes are dear, and much where starts are.
+TEST_F(Algorithms, DependOnWhatTheLinksDo) {
+  const AlgorithmDecision dear_bytes = by_links({.alpha_s = 1e-6, .beta_s_per_byte = 1e-7});
+  const AlgorithmDecision dear_starts = by_links({.alpha_s = 1e-2, .beta_s_per_byte = 1e-9});
+  constexpr std::size_t kBytes = 256 << 10;
+
+  EXPECT_NE(&dear_bytes.table->choose(CallKind::all_reduce, kBytes, 8),
+            &dear_starts.table->choose(CallKind::all_reduce, kBytes, 8));
+  EXPECT_THAT(dear_bytes.remark, HasSubstr("links of 1 us and 0.01 GB/s, as measured"));
 }
 
 TEST_F(Algorithms, AreNotThereWithoutAChoiceAndNotToBeNamed) {
