@@ -10,7 +10,10 @@ namespace muster::collectives::tcp {
 
 std::unique_ptr<Communicator> create_tcp_communicator(const GroupSpec& group, Store& store,
                                                       kernels::Device& device, Deadline deadline) {
-  auto fabric = std::make_unique<TcpFabric>(group, store, TcpOptions::from_environment(), deadline);
+  TcpOptions options = TcpOptions::from_environment();
+  if (std::getenv("MUSTER_TCP_ENCRYPT") == nullptr)
+    options.encrypts = group.encrypts.value_or(false);
+  auto fabric = std::make_unique<TcpFabric>(group, store, options, deadline);
   AlgorithmTable algorithms = group.algorithms.value_or(AlgorithmTable());
   const char* const chosen = std::getenv("MUSTER_ALGO");
   if (!group.algorithms && chosen != nullptr) algorithms.use(chosen);

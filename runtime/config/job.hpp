@@ -116,6 +116,7 @@ struct CommSection {
   std::string backend = "auto";
   std::string
       algo;  // as collectives::AlgorithmTable::use(); empty: the recorded, else the cheapest
+  bool encrypt = false;
   double init_timeout_seconds = 300.0;
   double train_timeout_seconds = 100.0;
 };

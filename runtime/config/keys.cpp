@@ -192,6 +192,9 @@ constexpr Key<Job> kKeys[] = {
      "empty: "
      "as recorded in the output folder's plan.json, else auto, the cheapest over the links as the "
      "probe finds them; MUSTER_ALGO wins."},
+    {"comm.encrypt", &field<&Job::comm, &CommSection::encrypt>, kAny, kOptional,
+     "Encrypt what the back ends tcp and hierarchical send to other hosts, an error with mpi; "
+     "MUSTER_TCP_ENCRYPT wins."},
     {"comm.init_timeout_seconds", &field<&Job::comm, &CommSection::init_timeout_seconds>,
      between(0.1, 1e6), kOptional, "Longest wait for all ranks to appear."},
     {"comm.train_timeout_seconds", &field<&Job::comm, &CommSection::train_timeout_seconds>,

@@ -126,6 +126,7 @@ std::unique_ptr<kernels::Device> open_job_device(const JobConfig& config, int th
 DataGroup open_data_group(const JobConfig& config, World& world, int cores_per_rank,
                           kernels::Device& device) {
   collectives::GroupSpec spec = world_group(world, "data", cores_per_rank);
+  spec.encrypts = config.comm.encrypt;
   DataGroup data;
   data.backend = collectives::choose_backend(config.comm.backend, spec, device);
   data.algorithms = agree_on_algorithms(config, world, data.backend);

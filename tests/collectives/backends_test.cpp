@@ -87,6 +87,15 @@ TEST_F(Backends, MpiNeedsASessionThatIsOpen) {
   EXPECT_THAT(text, AllOf(HasSubstr("start the job with mpirun"), HasSubstr("back end mpi")));
 }
 
+TEST_F(Backends, MpiServesNobodyWhoWantsEncryption) {
+  GroupSpec group = group_on({"a", "b"});
+  group.encrypts = true;
+
+  const std::string text = error_text(ErrorCode::unsupported, [&] { create("mpi", group); });
+
+  EXPECT_THAT(text, HasSubstr("mpi: it cannot encrypt"));
+}
+
 TEST_F(Backends, MpiServesOneRankWithoutASession) {
   EXPECT_EQ(create("mpi", group_on({"a"}))->backend(), "self");
 }

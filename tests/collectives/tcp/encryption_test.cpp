@@ -6,7 +6,9 @@
 #include <thread>
 #include <vector>
 
+#include "collectives/backends.hpp"
 #include "collectives/tcp/seal.hpp"
+#include "kernels/devices.hpp"
 #include "tests/collectives/tcp/eavesdropper.hpp"
 #include "tests/collectives/tcp/tcp_ranks.hpp"
 #include "tests/support/error_text.hpp"
@@ -83,6 +85,30 @@ std::string error_after(const Eavesdropper::Tamper& tamper) {
   EXPECT_NE(errors[0], "");
   EXPECT_NE(errors[1].find("rank 0 (pid "), std::string::npos) << errors[1];
   return errors[1];
+}
+
+TEST(TcpEncryption, IsWhatTheGroupAsksFor) {
+  for (const bool encrypts : {false, true}) {
+    MemoryStore inner;
+    BuggedStore store(inner, leave_as_it_is);
+    std::vector<std::jthread> ranks;
+    for (int rank = 0; rank < 2; ++rank) {
+      ranks.emplace_back([&, rank] {
+        GroupSpec spec = spec_of(rank, 2);
+        spec.encrypts = encrypts;
+        const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
+        const auto group = create_communicator("tcp", spec, store, *device, soon());
+        std::string text = phrases();
+        group
+            ->broadcast(
+                {room_in(text).data(), Dtype::u8, 1, static_cast<std::int64_t>(text.size())}, 0)
+            .wait();
+      });
+    }
+    ranks.clear();
+
+    EXPECT_EQ(store.heard().find(kPhrase) == std::string::npos, encrypts);
+  }
 }
 
 TEST(TcpEncryption, FindsAFlippedBit) {
