@@ -87,9 +87,9 @@ class Lane {
   /// Waits for any of these; see Waiter.
   void wait_any(std::span<const WaitGoal> goals) { waiter_.until_any(goals); }
 
-  /// The Error of a peer that is lost to the call; if the group was aborted before, of that.
-  [[noreturn]] void throw_lost(int peer, std::string_view how) const {
-    waiter_.throw_lost(peer, how);
+  /// The Error of a peer whose memory is gone, or of what made it go; see Waiter.
+  [[noreturn]] void throw_unreachable(int peer, std::string_view how) {
+    waiter_.throw_unreachable(peer, how);
   }
 
   std::uint64_t round() const noexcept { return waiter_.call().round; }

@@ -26,11 +26,11 @@ pid_t pid_of(const Lane& lane, int rank) noexcept {
   return lane.group().peers[static_cast<std::size_t>(rank)].pid;
 }
 
-void check(const Lane& lane, int rank, int error) {
+void check(Lane& lane, int rank, int error) {
   if (error == 0) return;
-  lane.throw_lost(rank, error == ESRCH
-                            ? "has ended"
-                            : fmt::format("has memory out of reach: {}", std::strerror(error)));
+  lane.throw_unreachable(
+      rank, error == ESRCH ? "has ended"
+                           : fmt::format("has memory out of reach: {}", std::strerror(error)));
 }
 
 }  // namespace

@@ -99,17 +99,27 @@ void Waiter::give_way(double waited_s) const {
   }
 }
 
-// A peer that has left or ended may have done its part before: look again before blaming it. Those
-// that ended without leaving are the cause where others then leave, so they are looked for first.
-void Waiter::check_peers(Goals goals) {
-  const auto has_left = [this](int rank) {
-    return group_.control(rank).departed.value.load(std::memory_order_acquire) != 0;
-  };
+bool Waiter::has_left(int rank) const noexcept {
+  return group_.control(rank).departed.value.load(std::memory_order_acquire) != 0;
+}
+
+void Waiter::check_ended(Goals goals) {
   const bool has_any_ended = ::poll(polls_.data(), polls_.size(), 0) > 0;
   for (int rank = 0; has_any_ended && rank < group_.size; ++rank) {
     const bool has_ended = polls_[static_cast<std::size_t>(rank)].revents != 0;
     if (has_ended && !has_left(rank) && !is_any_reached(goals)) throw_lost(rank, "has ended");
   }
+}
+
+void Waiter::throw_unreachable(int peer, std::string_view how) {
+  check_ended({});
+  throw_lost(peer, has_left(peer) ? "has left the group" : how);
+}
+
+// A peer that has left or ended may have done its part before: look again before blaming it. Those
+// that ended without leaving are the cause where others then leave, so they are looked for first.
+void Waiter::check_peers(Goals goals) {
+  check_ended(goals);
   for (const WaitGoal& goal : goals) {
     if (!goal.is_needed || !has_left(goal.peer) || is_any_reached(goals)) continue;
     throw_lost(goal.peer, "has left the group");

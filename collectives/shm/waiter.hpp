@@ -82,6 +82,9 @@ class Waiter {
   /// Error(peer_lost) of a peer without which the call cannot go on; where the group was aborted
   /// before, with the reason for that.
   [[noreturn]] void throw_lost(int peer, std::string_view how) const;
+  /// The same of a peer whose memory is gone. It may have left because another rank had ended: then
+  /// that one is named.
+  [[noreturn]] void throw_unreachable(int peer, std::string_view how);
 
   /// "all_reduce f32[64] "label" (group world, lane 0, seq 12)"; a send_receive has no seq.
   std::string describe_call() const;
@@ -99,6 +102,8 @@ class Waiter {
   trace::RecordedCall recorded_call() const;
   void count_wait(int peer, double waited_s);
   void check_peers(Goals goals);
+  void check_ended(Goals goals);
+  bool has_left(int rank) const noexcept;
   std::string describe_missing(Goals goals) const;
   std::string ranks_not_here() const;
   [[noreturn]] void throw_aborted() const;
