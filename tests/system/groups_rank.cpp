@@ -17,14 +17,11 @@
 #include <fmt/format.h>
 
 #include "collectives/backends.hpp"
-#include "collectives/bootstrap/build_id.hpp"
 #include "collectives/split.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
-#include "launcher/rank_session.hpp"
 #include "runtime/world/group.hpp"
-#include "runtime/world/join.hpp"
-#include "tests/system/rank_setting.hpp"
+#include "tests/system/rank_program.hpp"
 
 namespace muster {
 namespace {
@@ -127,28 +124,21 @@ int one_round(runtime::World& world, kernels::Device& device, std::mt19937& own,
   return calls;
 }
 
-int run() {
-  launcher::RankSession session;
-  return session.run([&] {
-    const runtime::Identity& identity = session.identify(LogLevel::warning);
-    runtime::World world =
-        runtime::join_world(identity, {.build_id = collectives::build_id(), .timeout_s = 30.0});
-    const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
-    std::mt19937 own(static_cast<unsigned>(world.rank) + 1);
-    int calls = 0;
-    for (int round = 0; round < std::stoi(setting("MUSTER_GROUPS_ROUNDS", "20")); ++round) {
-      calls += one_round(world, *device, own, round);
-    }
-    fmt::print("{} calls right\n", calls);
-    std::fflush(stdout);
-    runtime::leave_world(world, 10.0);
-    return 0;
-  });
+int run_rounds(runtime::World& world) {
+  const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
+  std::mt19937 own(static_cast<unsigned>(world.rank) + 1);
+  int calls = 0;
+  for (int round = 0; round < std::stoi(setting("MUSTER_GROUPS_ROUNDS", "20")); ++round) {
+    calls += one_round(world, *device, own, round);
+  }
+  fmt::print("{} calls right\n", calls);
+  std::fflush(stdout);
+  return 0;
 }
 
 }  // namespace
 }  // namespace muster
 
 int main() {
-  return muster::run();
+  return muster::test::run_rank(muster::run_rounds);
 }

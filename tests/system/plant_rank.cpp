@@ -20,13 +20,10 @@
 #include <unistd.h>
 
 #include "collectives/backends.hpp"
-#include "collectives/bootstrap/build_id.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
-#include "launcher/rank_session.hpp"
 #include "runtime/world/group.hpp"
-#include "runtime/world/join.hpp"
-#include "tests/system/rank_setting.hpp"
+#include "tests/system/rank_program.hpp"
 
 namespace muster {
 namespace {
@@ -145,21 +142,9 @@ int run_calls(runtime::World& world) {
   return 0;
 }
 
-int run() {
-  launcher::RankSession session;
-  return session.run([&] {
-    const runtime::Identity& identity = session.identify(LogLevel::warning);
-    runtime::World world =
-        runtime::join_world(identity, {.build_id = collectives::build_id(), .timeout_s = 30.0});
-    const int code = run_calls(world);
-    if (code == 0) runtime::leave_world(world, 10.0);
-    return code;
-  });
-}
-
 }  // namespace
 }  // namespace muster
 
 int main() {
-  return muster::run();
+  return muster::test::run_rank(muster::run_calls);
 }
