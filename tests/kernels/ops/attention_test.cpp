@@ -11,8 +11,6 @@
 namespace muster::test {
 namespace {
 
-using reference::Expected;
-
 const AttentionShape kAttentionShapes[] = {{{1}, 1, 1, 8},
                                            {{2}, 2, 2, 64},
                                            {{63}, 4, 1, 24},
