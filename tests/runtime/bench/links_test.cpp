@@ -116,9 +116,10 @@ TEST(Fit, NeedsThreePointsOfDifferentSizes) {
 
 // What varies among sizes that all take one latency is noise: no bandwidth comes of it.
 TEST(Fit, SaysNoBandwidthUnlessTwoSizesTakeTwiceAsLongForTheirBytes) {
-  const auto points_to = [](double largest) {
+  const auto points_to = [](std::int64_t largest) {
     std::vector<TimedSize> points;
-    for (double bytes = 8; bytes <= largest; bytes *= 4) {
+    for (std::int64_t size = 8; size <= largest; size *= 4) {
+      const auto bytes = static_cast<double>(size);
       points.push_back({bytes, 5e-6 + 1e-10 * bytes});
     }
     return points;
