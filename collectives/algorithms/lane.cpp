@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "collectives/copy.hpp"
+
 namespace muster::collectives::algorithms {
 
 std::span<std::byte> Scratch::reserve(std::size_t bytes) {
@@ -69,6 +71,11 @@ Share piece_of(Share share, std::int64_t length, std::int64_t index) noexcept {
 void copy(TensorView to, ConstTensorView from) {
   if (to.data == from.data || from.count() == 0) return;
   std::memcpy(to.data, from.data, from.bytes());
+}
+
+void copy(Lane& lane, TensorView to, ConstTensorView from) {
+  const std::size_t bytes = from.bytes();
+  collectives::copy(lane.device, to.data, from.data, bytes, exceeds_caches(bytes));
 }
 
 }  // namespace muster::collectives::algorithms

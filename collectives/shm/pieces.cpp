@@ -1,26 +1,15 @@
 #include "collectives/shm/pieces.hpp"
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
 #include <fmt/format.h>
-#include <unistd.h>
 
+#include "collectives/copy.hpp"
 #include "collectives/shm/private_memory.hpp"
-#include "kernels/ops/reduce.hpp"
 
 namespace muster::collectives::shm {
 namespace {
-
-// Below this the call of a kernel costs more than its threads or its streaming stores can save.
-constexpr std::size_t kPlainCopy = 64 * kKiB;
-
-// A part of the last-level cache, which all ranks fill. On a processor with 480 MiB of it, messages
-// of 16 MiB are a twentieth quicker through the caches, those of 64 MiB a third slower.
-constexpr std::size_t kPartOfCache = 20;
-constexpr std::size_t kLeastStreaming = 8 * kMiB;
-constexpr std::size_t kMostStreaming = 24 * kMiB;
 
 pid_t pid_of(const Lane& lane, int rank) noexcept {
   return lane.group().peers[static_cast<std::size_t>(rank)].pid;
@@ -34,15 +23,6 @@ void check(Lane& lane, int rank, int error) {
 }
 
 }  // namespace
-
-bool exceeds_caches(std::size_t bytes) noexcept {
-  static const std::size_t limit = [] {
-    const long cache = ::sysconf(_SC_LEVEL3_CACHE_SIZE);  // 0 or -1 where it is not known
-    return std::clamp(static_cast<std::size_t>(std::max(cache, 0L)) / kPartOfCache, kLeastStreaming,
-                      kMostStreaming);
-  }();
-  return bytes > limit;
-}
 
 std::uint64_t place_of(const Group& group, ConstTensorView view) noexcept {
   if (view.count() == 0) return 0;
@@ -117,19 +97,7 @@ const std::byte* data_of(const Lane& lane, int rank, std::size_t bytes) noexcept
 }
 
 void copy(Lane& lane, std::byte* dst, const std::byte* src, std::size_t bytes, bool streaming) {
-  if (dst == src || bytes == 0) return;
-  if (bytes <= kPlainCopy) {
-    std::memcpy(dst, src, bytes);
-    return;
-  }
-  // The greatest of one number is that number: a reduction of one source is a copy.
-  const auto count = static_cast<std::int64_t>(bytes);
-  const TensorView destination(dst, Dtype::u8, 1, count);
-  const ConstTensorView source(src, Dtype::u8, 1, count);
-  kernels::reduce(lane.device(), {.destinations = {&destination, 1},
-                                  .sources = {&source, 1},
-                                  .op = ReduceOp::max,
-                                  .streaming = streaming});
+  collectives::copy(lane.device(), dst, src, bytes, streaming);
 }
 
 }  // namespace muster::collectives::shm

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "collectives/copy.hpp"
 #include "collectives/shm/lane.hpp"
 #include "kernels/base/tensor_view.hpp"
 
@@ -107,11 +108,7 @@ inline std::size_t bytes_of(const Piece& piece, Dtype dtype) noexcept {
   return static_cast<std::size_t>(piece.count) * size_of(dtype);
 }
 
-/// Is a message larger than what is left in the caches when its result is read? Then results are
-/// stored past them. The same on all ranks of a host.
-bool exceeds_caches(std::size_t bytes) noexcept;
-
-/// dst[0 .. bytes) = src[0 .. bytes), by all threads of the lane's device when it is long.
+/// collectives::copy() by the lane's device.
 void copy(Lane& lane, std::byte* dst, const std::byte* src, std::size_t bytes, bool streaming);
 
 }  // namespace muster::collectives::shm
