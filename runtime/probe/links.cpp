@@ -12,6 +12,10 @@ namespace muster::runtime {
 namespace {
 
 constexpr int kMostRepeats = 200;
+// Whatever the budget, sizes up to this are measured: smaller ones are latency, and a slope between
+// two of them is noise.
+constexpr double kTellsBandwidth = 256.0 * 1024;
+constexpr double kMostBytes = 16.0 * 1024 * 1024;
 
 double slope(const std::map<std::int64_t, double>& measured) {
   if (measured.size() < 2) return 0.0;
@@ -26,7 +30,7 @@ double slope(const std::map<std::int64_t, double>& measured) {
 LinkProfile measure_links(collectives::Communicator& group, double largest, double budget_s) {
   LinkProfile profile;
   if (group.size() == 1) return profile;
-  const auto limit = static_cast<std::int64_t>(std::clamp(largest, 65536.0, 16.0 * 1024 * 1024));
+  const auto limit = static_cast<std::int64_t>(std::clamp(largest, kTellsBandwidth, kMostBytes));
   const Memory memory = group.memory().allocate(static_cast<std::size_t>(limit), "the link probe");
   const double share = budget_s / 8.0;
   for (std::int64_t bytes = 8; bytes <= limit; bytes *= 8) {
@@ -35,7 +39,7 @@ LinkProfile measure_links(collectives::Communicator& group, double largest, doub
       group.all_reduce(data, data, collectives::ReduceOp::sum, {.label = "probe"}).wait();
     });
     profile.all_reduce_s[bytes] = seconds;
-    if (seconds * 8.0 * 3.0 > budget_s) break;
+    if (static_cast<double>(bytes) >= kTellsBandwidth && seconds * 8.0 * 3.0 > budget_s) break;
   }
   profile.alpha_s = profile.all_reduce_s.begin()->second;
   profile.beta_s_per_byte = slope(profile.all_reduce_s);
