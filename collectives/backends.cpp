@@ -70,7 +70,7 @@ std::string hierarchical_obstacle(const GroupSpec& group, const kernels::Device&
 
 std::string mpi_obstacle(const GroupSpec& group, const kernels::Device& device) {
   if (device.name() != "cpu") return fmt::format("it moves CPU memory, not {}'s", device.name());
-  if (group.encrypts.value_or(false)) return "it cannot encrypt what it moves";
+  if (group.encrypts) return "it cannot encrypt what it moves";
   if (group.size == 1 || group.mpi != nullptr) return {};
   return "it needs MPI to stay open: start the job with mpirun and choose the back end mpi there";
 }

@@ -34,8 +34,7 @@ struct GroupSpec {
   std::optional<Secret> secret = {};                   // the job's: back ends that listen need it
   std::optional<AlgorithmTable> algorithms = {};  // the same on every rank, for back ends that have
                                                   // a choice; nullopt: as MUSTER_ALGO says
-  std::optional<bool> encrypts = {};  // what leaves the host is encrypted, the same on every rank;
-                                      // nullopt: it is not. MUSTER_TCP_ENCRYPT wins
+  bool encrypts = false;  // what leaves the host, the same on every rank; MUSTER_TCP_ENCRYPT wins
 };
 
 /// What people call the host of a member.

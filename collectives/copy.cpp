@@ -17,8 +17,9 @@ constexpr std::size_t kMiB = 1024 * kKiB;
 // Below this the call of a kernel costs more than its threads or its streaming stores can save.
 constexpr std::size_t kPlainCopy = 64 * kKiB;
 
-// A part of the last-level cache, which all ranks fill. On a processor with 480 MiB of it, messages
-// of 16 MiB are a twentieth quicker through the caches, those of 64 MiB a third slower.
+// A part of the last-level cache, which all ranks fill. On a processor with 480 MiB of it, calls of
+// 16 MiB are a twentieth quicker through the caches, those of 64 MiB a quarter to two thirds
+// slower.
 constexpr std::size_t kPartOfCache = 20;
 constexpr std::size_t kLeastStreaming = 8 * kMiB;
 constexpr std::size_t kMostStreaming = 24 * kMiB;

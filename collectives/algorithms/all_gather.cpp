@@ -12,7 +12,7 @@ namespace {
 Shares begin(Lane& lane, const Call& call) {
   const Shares shares = call.kind == CallKind::all_gather_v ? shares_of(lane, call.out_counts)
                                                             : even_shares(lane, call.out.count());
-  copy(lane, view_of(call.out, shares[static_cast<std::size_t>(lane.rank())]), call.in);
+  copy(lane.device, view_of(call.out, shares[static_cast<std::size_t>(lane.rank())]), call.in);
   return shares;
 }
 

@@ -71,7 +71,7 @@ class Walk {
 void all_to_all_pairwise(Lane& lane, const Call& call) {
   const Shares shares = even_shares(lane, call.in.count());
   const Share own = shares[index(lane.rank())];
-  copy(lane, view_of(call.out, own), view_of(call.in, own));
+  copy(lane.device, view_of(call.out, own), view_of(call.in, own));
   exchange_pairwise(
       lane, [&](int to) { return bytes_of(view_of(call.in, shares[index(to)])); },
       [&](int from) { return bytes_of(view_of(call.out, shares[index(from)])); });
@@ -81,7 +81,7 @@ void all_to_all_v_pairwise(Lane& lane, const Call& call) {
   agree_on_counts(lane, call);
   Walk out(call.in_counts);
   Walk in(call.out_counts);
-  copy(lane, view_of(call.out, in.of(lane.rank())), view_of(call.in, out.of(lane.rank())));
+  copy(lane.device, view_of(call.out, in.of(lane.rank())), view_of(call.in, out.of(lane.rank())));
   exchange_pairwise(
       lane, [&](int to) { return bytes_of(view_of(call.in, out.of(to))); },
       [&](int from) { return bytes_of(view_of(call.out, in.of(from))); });

@@ -39,7 +39,7 @@ void gather_direct(Lane& lane, const Call& call) {
     return lane.transport.wait_all();
   }
   const Shares shares = even_shares(lane, call.out.count());
-  copy(lane, view_of(call.out, shares[index(lane.rank())]), call.in);
+  copy(lane.device, view_of(call.out, shares[index(lane.rank())]), call.in);
   for (int k = 1; k < lane.size(); ++k) {
     const int from = lane.rank_at(k);
     lane.transport.send(from, {});
@@ -55,7 +55,7 @@ void scatter_direct(Lane& lane, const Call& call) {
     return lane.transport.wait_all();
   }
   const Shares shares = even_shares(lane, call.in.count());
-  copy(lane, call.out, view_of(call.in, shares[index(lane.rank())]));
+  copy(lane.device, call.out, view_of(call.in, shares[index(lane.rank())]));
   for (int k = 1; k < lane.size(); ++k) {
     const int to = lane.rank_at(k);
     lane.transport.receive(to, {});

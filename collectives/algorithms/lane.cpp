@@ -1,7 +1,6 @@
 #include "collectives/algorithms/lane.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "collectives/copy.hpp"
 
@@ -68,14 +67,9 @@ Share piece_of(Share share, std::int64_t length, std::int64_t index) noexcept {
   return {share.begin + offset, std::min(length, share.count - offset)};
 }
 
-void copy(TensorView to, ConstTensorView from) {
-  if (to.data == from.data || from.count() == 0) return;
-  std::memcpy(to.data, from.data, from.bytes());
-}
-
-void copy(Lane& lane, TensorView to, ConstTensorView from) {
+void copy(kernels::Device& device, TensorView to, ConstTensorView from) {
   const std::size_t bytes = from.bytes();
-  collectives::copy(lane.device, to.data, from.data, bytes, exceeds_caches(bytes));
+  collectives::copy(device, to.data, from.data, bytes, exceeds_caches(bytes));
 }
 
 }  // namespace muster::collectives::algorithms

@@ -94,10 +94,8 @@ inline std::span<std::byte> bytes_of(TensorView view) {
   return {view.data, view.bytes()};
 }
 
-/// Copies unless both are the same memory.
-void copy(TensorView to, ConstTensorView from);
-/// The same of what may be long: a rank's own share of a result.
-void copy(Lane& lane, TensorView to, ConstTensorView from);
+/// Copies unless both are the same memory, past the caches what exceeds them.
+void copy(kernels::Device& device, TensorView to, ConstTensorView from);
 
 /// How many bytes a part of `bytes` takes in scratch memory if the next is to be aligned.
 constexpr std::size_t aligned(std::size_t bytes) {

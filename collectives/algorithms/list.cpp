@@ -130,7 +130,7 @@ std::span<const Algorithm> all_algorithms() noexcept {
 }
 
 void perform(const Algorithm& algorithm, Lane& lane, const Call& call) {
-  if (lane.size() == 1) return copy(lane, call.out, call.in);
+  if (lane.size() == 1) return copy(lane.device, call.out, call.in);
   algorithm.run(lane, call);
 }
 

@@ -70,7 +70,7 @@ Dtype partial_dtype(Dtype dtype, ReduceOp op) noexcept {
 
 void begin_partial(kernels::Device& device, TensorView partial, ConstTensorView contribution) {
   if (partial.count() == 0) return;
-  if (partial.dtype == contribution.dtype) return copy(partial, contribution);
+  if (partial.dtype == contribution.dtype) return copy(device, partial, contribution);
   switch (contribution.dtype) {
     case Dtype::i32: return widen<std::int32_t>(partial, contribution);
     case Dtype::i8: return widen<std::int8_t>(partial, contribution);
@@ -93,7 +93,7 @@ void combine(kernels::Device& device, const CombineArgs& args) {
 void finish(kernels::Device& device, const FinishArgs& args) {
   if (args.out.count() == 0) return;
   if (args.op == ReduceOp::avg) divide_in_place(args.partial, args.ranks);
-  if (args.out.dtype == args.partial.dtype) return copy(args.out, args.partial);
+  if (args.out.dtype == args.partial.dtype) return copy(device, args.out, args.partial);
   switch (args.out.dtype) {
     case Dtype::i32: return narrow<std::int32_t>(args.out, args.partial);
     case Dtype::i8: return narrow<std::int8_t>(args.out, args.partial);

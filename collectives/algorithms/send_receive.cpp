@@ -13,7 +13,7 @@ void begin_half(Lane& lane, const Call& call, std::int64_t count) {
 }  // namespace
 
 void send_receive(Lane& lane, const Call& call) {
-  if (call.to == lane.rank()) return copy(lane, call.out, call.in);
+  if (call.to == lane.rank()) return copy(lane.device, call.out, call.in);
   if (call.from != Call::kNobody) {
     begin_half(lane, call, call.out.count());
     lane.transport.receive(call.from, bytes_of(call.out));

@@ -10,9 +10,7 @@ namespace muster::collectives::tcp {
 
 std::unique_ptr<Communicator> create_tcp_communicator(const GroupSpec& group, Store& store,
                                                       kernels::Device& device, Deadline deadline) {
-  TcpOptions options = TcpOptions::from_environment();
-  if (std::getenv("MUSTER_TCP_ENCRYPT") == nullptr)
-    options.encrypts = group.encrypts.value_or(false);
+  const TcpOptions options = TcpOptions::from_environment(group.encrypts);
   auto fabric = std::make_unique<TcpFabric>(group, store, options, deadline);
   AlgorithmTable algorithms = group.algorithms.value_or(AlgorithmTable());
   const char* const chosen = std::getenv("MUSTER_ALGO");

@@ -73,9 +73,10 @@ void check_agreement(const GroupState& state, int peer, bool encrypts, bool we_e
                           state.name(), state.describe(one), state.describe(other)));
 }
 
-bool encrypts_by_environment() {
+bool encrypts_by_environment(bool otherwise) {
   const char* const value = std::getenv("MUSTER_TCP_ENCRYPT");
-  const std::string_view text = value == nullptr ? "0" : value;
+  if (value == nullptr) return otherwise;
+  const std::string_view text = value;
   if (text == "0" || text == "1") return text == "1";
   throw Error(
       ErrorCode::config,
@@ -86,9 +87,9 @@ bool encrypts_by_environment() {
 
 }  // namespace
 
-TcpOptions TcpOptions::from_environment() {
+TcpOptions TcpOptions::from_environment(bool encrypts) {
   TcpOptions options;
-  options.encrypts = encrypts_by_environment();
+  options.encrypts = encrypts_by_environment(encrypts);
   if (const char* const interfaces = std::getenv("MUSTER_INTERFACE")) {
     options.interfaces = interfaces;
   }

@@ -24,8 +24,9 @@ struct TcpOptions {
   double handshake_limit_s = 5.0;
   bool encrypts = false;  // all connections; the same on all ranks
 
-  /// MUSTER_INTERFACE, MUSTER_TCP_SOCKETS and MUSTER_TCP_ENCRYPT. Error(config) names the variable.
-  static TcpOptions from_environment();
+  /// MUSTER_INTERFACE, MUSTER_TCP_SOCKETS and MUSTER_TCP_ENCRYPT, which decides in place of
+  /// `encrypts` where it is set. Error(config) names the variable.
+  static TcpOptions from_environment(bool encrypts);
 };
 
 /// Moves messages between ranks over TCP, between hosts or inside one.

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "kernels/base/seconds.hpp"
 #include "runtime/pairs/pair_rounds.hpp"
 #include "runtime/pairs/slow_ends.hpp"
 
@@ -37,7 +38,7 @@ double least_exchange(collectives::Communicator& group, int partner, std::int64_
                       {buffers.in.data(), Dtype::u8, 1, bytes}, partner,
                       {.label = "pair", .timeout_s = timeout_s})
         .wait();
-    if (i > 0) least = std::min(least, std::chrono::duration<double>(Clock::now() - begin).count());
+    if (i > 0) least = std::min(least, seconds_since(begin));
   }
   return least;
 }

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 
 #include "kernels/base/error.hpp"
+#include "kernels/base/seconds.hpp"
 #include "runtime/probe/agreement.hpp"
 #include "runtime/probe/utc_time.hpp"
 
@@ -54,9 +55,8 @@ Recall recall_probe(collectives::Communicator& world, Survey& survey, const Prob
     const Cluster& checked = survey.check(check_rounds(survey.hosts(), when));
     recall.links = static_cast<int>(checked.pairs.size());
     if (is_chief) {
-      const std::chrono::duration<double> spent = Clock::now() - begin;
       disagreement = find_disagreement(recall.result->cluster, checked);
-      verdict = verdict_of(disagreement, attempt, spent.count());
+      verdict = verdict_of(disagreement, attempt, seconds_since(begin));
     }
     verdict = static_cast<Verdict>(from_rank_0<1>(world, {static_cast<std::int64_t>(verdict)})[0]);
   }

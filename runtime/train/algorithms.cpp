@@ -82,11 +82,13 @@ AlgorithmDecision agree_on_algorithms(const JobConfig& config, World& world,
   return decision;
 }
 
-AlgorithmDecision by_links(const collectives::LinkProfile& links) {
-  return {.table = AlgorithmTable(links),
-          .remark = fmt::format(
-              "algorithms: the cheapest over links of {:.3g} us and {:.3g} GB/s, as measured",
-              links.alpha_s * 1e6, 1e-9 / links.beta_s_per_byte)};
+void decide_by_links(const collectives::LinkProfile& links, AlgorithmDecision& decision) {
+  decision.table = AlgorithmTable(links);
+  decision.is_open = false;
+  decision.remark +=
+      fmt::format("{}: the cheapest over links of {:.3g} us and {:.3g} GB/s, as measured",
+                  decision.remark.empty() ? "algorithms" : "", links.alpha_s * 1e6,
+                  1e-9 / links.beta_s_per_byte);
 }
 
 }  // namespace muster::runtime

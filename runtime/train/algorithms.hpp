@@ -34,11 +34,11 @@ AlgorithmDecision decide_algorithms(const JobConfig& config,
 
 /// decide_algorithms() on rank 0, for all ranks: what the others' environments and folders say
 /// does not count. Collective; `backend`, as collectives::choose_backend() names it, is the same on
-/// all. Only rank 0 has a remark.
+/// all. Only rank 0 knows who decided and has a remark of it.
 AlgorithmDecision agree_on_algorithms(const JobConfig& config, World& world,
                                       std::string_view backend);
 
-/// The table by which the cheapest are chosen over links that were measured, and who says so.
-AlgorithmDecision by_links(const collectives::LinkProfile& links);
+/// What was open is decided: the cheapest over links that were measured. Said in the remark.
+void decide_by_links(const collectives::LinkProfile& links, AlgorithmDecision& decision);
 
 }  // namespace muster::runtime

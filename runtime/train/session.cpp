@@ -12,6 +12,7 @@
 
 #include "collectives/backends.hpp"
 #include "kernels/base/error.hpp"
+#include "kernels/base/seconds.hpp"
 #include "kernels/devices.hpp"
 #include "runtime/checkpoint/output_dir.hpp"
 #include "runtime/pairs/timed_calls.hpp"
@@ -131,10 +132,7 @@ DataGroup open_data_group(const JobConfig& config, World& world, int cores_per_r
   data.backend = collectives::choose_backend(config.comm.backend, spec, device);
   data.algorithms = agree_on_algorithms(config, world, data.backend);
   if (data.algorithms.is_open && config.probe.enable && spec.size > 1) {
-    const std::string before = data.algorithms.remark;
-    data.algorithms = by_links(measure_links_between(config, world, spec, device));
-    if (world.rank != 0) data.algorithms.remark.clear();
-    if (!before.empty()) data.algorithms.remark = before + "; " + data.algorithms.remark;
+    decide_by_links(measure_links_between(config, world, spec, device), data.algorithms);
   }
   spec.algorithms = data.algorithms.table;
   data.group =
@@ -168,8 +166,7 @@ Forecast make_forecast(const JobConfig& config, const Batching& batching, Engine
         measure_links(group, 4.0 * static_cast<double>(engine.registry().padded_elements()),
                       0.2 * config.probe.budget_seconds);
   }
-  forecast.probe_s =
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  forecast.probe_s = seconds_since(begin);
   Plan& plan = forecast.plan;
   plan.data_degree = group.size();
   plan.micro_batches = batching.micro_batches;

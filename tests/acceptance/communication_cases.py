@@ -4,8 +4,6 @@ import json
 import os
 import pathlib
 import re
-import secrets
-import socket
 import subprocess
 import time
 
@@ -19,33 +17,9 @@ BENCH = [lib.MUSTER, "bench"]
 MIB = 1 << 20
 
 
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
-def run_ranks(table: Table, program: pathlib.Path, ranks: int, settings: dict) -> list[lib.Run]:
-    """Ranks of this host without a launcher, so that each one's exit and words are seen."""
-    secret = table.folder / "secret"
-    if not secret.exists():
-        secret.write_text(secrets.token_hex(32))
-        secret.chmod(0o600)
-    where = {
-        "WORLD_SIZE": str(ranks),
-        "MASTER_ADDR": "127.0.0.1",
-        "MASTER_PORT": str(free_port()),
-        "MUSTER_SECRET_FILE": str(secret),
-        **settings,
-    }
-    started = time.monotonic()
-    processes = [lib.start([program], table.folder, {**where, "RANK": str(rank)}) for rank in range(ranks)]
-    return [lib.finish(process, started, 60) for process in processes]
-
-
 def field(table: Table, case: str, backend: str, ranks: int = 3, extra: dict | None = None) -> list[lib.Run]:
     settings = {"MUSTER_FIELD_CASE": case, "MUSTER_FIELD_BACKEND": backend, **(extra or {})}
-    return run_ranks(table, FIELD, ranks, settings)
+    return lib.run_by_hand([FIELD], table.folder, ranks, settings, 60)
 
 
 def are_right(runs: list[lib.Run]) -> bool:
@@ -72,7 +46,7 @@ def case_21(table: Table) -> None:
 def case_23(table: Table) -> None:
     for backend in ("shm", "tcp"):
         settings = {"MUSTER_PLANT": "1:12:order", "MUSTER_PLANT_BACKEND": backend, "MUSTER_PLANT_BYTES": "256"}
-        runs = run_ranks(table, PLANT, 2, settings)
+        runs = lib.run_by_hand([PLANT], table.folder, 2, settings, 60)
         pattern = r"seq 12: rank 0 .*all_reduce f32\[64\].* rank 1 .*all_gather f32\[64\]"
         is_good = all(run.code == 3 and re.search(pattern, run.output) for run in runs)
         table.row(f"23 other order over {backend}, on both ranks", is_good, told(runs))
@@ -207,7 +181,10 @@ def decided(run: lib.Run) -> str:
 
 
 def case_43(table: Table) -> None:
-    """A slow link and a busy processor: the link is named, the plan stays."""
+    """A slow link and a busy processor: the link is named, the plan stays.
+
+    There is one plan so far, data parallel; what could flip is how the batch is cut.
+    """
     job = lib.make_job(table.place("43 plan"), TINY)
     plans = set()
     for is_busy in (False, True, False, True):

@@ -11,8 +11,10 @@ import math
 import os
 import pathlib
 import random
+import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -190,6 +192,34 @@ def finish(process: subprocess.Popen, started: float, timeout_s: float) -> Run:
 def run(command, folder, env=None, timeout_s: float = 600) -> Run:
     started = time.monotonic()
     return finish(start(command, folder, env), started, timeout_s)
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def job_by_hand(folder: pathlib.Path, ranks: int) -> dict[str, str]:
+    """Variables by which ranks of this host find each other without a launcher, but RANK."""
+    secret = folder / "secret"
+    if not secret.exists():
+        secret.write_text(secrets.token_hex(32))
+        secret.chmod(0o600)
+    return {
+        "WORLD_SIZE": str(ranks),
+        "MASTER_ADDR": "127.0.0.1",
+        "MASTER_PORT": str(free_port()),
+        "MUSTER_SECRET_FILE": str(secret),
+    }
+
+
+def run_by_hand(command, folder: pathlib.Path, ranks: int, extra: dict, timeout_s: float) -> list[Run]:
+    """Every rank's run, started by itself, so that each one's exit and words are seen."""
+    where = {**job_by_hand(folder, ranks), **extra}
+    started = time.monotonic()
+    processes = [start(command, folder, {**where, "RANK": str(rank)}) for rank in range(ranks)]
+    return [finish(process, started, timeout_s) for process in processes]
 
 
 def train_command(job: pathlib.Path, ranks: int | None = None, settings=()) -> list:

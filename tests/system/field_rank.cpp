@@ -24,12 +24,10 @@
 
 #include <fmt/format.h>
 
-#include "collectives/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/base/random.hpp"
 #include "kernels/base/seconds.hpp"
 #include "kernels/devices.hpp"
-#include "runtime/world/group.hpp"
 #include "tests/support/float_view.hpp"
 #include "tests/system/rank_program.hpp"
 
@@ -164,9 +162,7 @@ std::string run_case(Communicator& group) {
 
 int run_in_world(runtime::World& world) {
   const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
-  const auto group = collectives::create_communicator(
-      setting("MUSTER_FIELD_BACKEND", "auto"), runtime::world_group(world, "field", 0),
-      *world.store, *device, Deadline::after_seconds(30.0));
+  const auto group = test::open_group(world, "field", "MUSTER_FIELD_BACKEND", *device);
   const auto begin = std::chrono::steady_clock::now();
   try {
     fmt::print("{}\n", run_case(*group));

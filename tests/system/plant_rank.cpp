@@ -19,10 +19,8 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "collectives/backends.hpp"
 #include "kernels/base/error.hpp"
 #include "kernels/devices.hpp"
-#include "runtime/world/group.hpp"
 #include "tests/system/rank_program.hpp"
 
 namespace muster {
@@ -116,9 +114,7 @@ void misbehave(Caller& caller, int number, const std::string& fault) {
 
 int run_calls(runtime::World& world) {
   const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
-  const auto group = collectives::create_communicator(
-      setting("MUSTER_PLANT_BACKEND", "auto"), runtime::world_group(world, "plant", 0),
-      *world.store, *device, Deadline::after_seconds(30.0));
+  const auto group = test::open_group(world, "plant", "MUSTER_PLANT_BACKEND", *device);
   const Plant plant = Plant::read();
   Caller caller(*group, std::stoul(setting("MUSTER_PLANT_BYTES", "4096")),
                 std::stod(setting("MUSTER_PLANT_TIMEOUT", "2")));

@@ -2,10 +2,13 @@
 
 #include <cstdlib>
 #include <functional>
+#include <memory>
 #include <string>
 
+#include "collectives/backends.hpp"
 #include "collectives/bootstrap/build_id.hpp"
 #include "launcher/rank_session.hpp"
+#include "runtime/world/group.hpp"
 #include "runtime/world/join.hpp"
 
 namespace muster::test {
@@ -14,6 +17,16 @@ namespace muster::test {
 inline std::string setting(const char* name, const char* otherwise) {
   const char* const value = std::getenv(name);
   return value == nullptr ? otherwise : value;
+}
+
+/// The group of all ranks of the job, over the back end that a variable names.
+inline std::unique_ptr<collectives::Communicator> open_group(runtime::World& world,
+                                                             const std::string& name,
+                                                             const char* variable,
+                                                             kernels::Device& device) {
+  return collectives::create_communicator(setting(variable, "auto"),
+                                          runtime::world_group(world, name, 0), *world.store,
+                                          device, Deadline::after_seconds(30.0));
 }
 
 /// The main() of a rank of a test: joins the job that its environment names, does `body`, and if

@@ -18,6 +18,7 @@ using collectives::AlgorithmTable;
 using collectives::CallKind;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 /// A job whose output folder remembers a run of four ranks over tcp with a tree.
 class Algorithms : public testing::Test {
@@ -84,13 +85,20 @@ TEST_F(Algorithms, AreTheCheapestWhereNobodySaysAnything) {
 
 // A message more costs little where bytes are dear, and much where starts are.
 TEST_F(Algorithms, DependOnWhatTheLinksDo) {
-  const AlgorithmDecision dear_bytes = by_links({.alpha_s = 1e-6, .beta_s_per_byte = 1e-7});
-  const AlgorithmDecision dear_starts = by_links({.alpha_s = 1e-2, .beta_s_per_byte = 1e-9});
+  AlgorithmDecision dear_bytes = decide_algorithms(config_, "auto", 4, "tcp");
+  AlgorithmDecision dear_starts{.is_open = true};
+  decide_by_links({.alpha_s = 1e-6, .beta_s_per_byte = 1e-7}, dear_bytes);
+  decide_by_links({.alpha_s = 1e-2, .beta_s_per_byte = 1e-9}, dear_starts);
   constexpr std::size_t kBytes = 256 << 10;
 
   EXPECT_NE(&dear_bytes.table->choose(CallKind::all_reduce, kBytes, 8),
             &dear_starts.table->choose(CallKind::all_reduce, kBytes, 8));
-  EXPECT_THAT(dear_bytes.remark, HasSubstr("links of 1 us and 0.01 GB/s, as measured"));
+  EXPECT_FALSE(dear_bytes.is_open);
+  EXPECT_EQ(
+      dear_bytes.remark,
+      "algorithms: auto, as MUSTER_ALGO says: the cheapest over links of 1 us and 0.01 GB/s, as "
+      "measured");
+  EXPECT_THAT(dear_starts.remark, StartsWith("algorithms: the cheapest over links of 1e+04 us"));
 }
 
 TEST_F(Algorithms, AreNotThereWithoutAChoiceAndNotToBeNamed) {
