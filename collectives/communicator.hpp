@@ -51,7 +51,8 @@ class Pending {
 ///
 /// Every rank makes the same calls in the same order per lane with the same dtype, count and op;
 /// each call carries a signature of these, and a mismatch is an Error(invalid_argument) on all
-/// ranks that names both calls. Results are bitwise the same on every rank: contributions are
+/// ranks that names both calls; on the root of a small broadcast, which waits for nobody, in one of
+/// its next calls. Results are bitwise the same on every rank: contributions are
 /// combined in rank order in f32 and rounded once, whatever the size. `out` may be `in`, whole; in
 /// all_gather `in` may also be this rank's share of `out`, in reduce_scatter `out` this rank's
 /// share of `in`; the same on the root of gather and scatter. all_to_all never works in place. Zero

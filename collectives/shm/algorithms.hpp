@@ -39,8 +39,10 @@ void reduce_scatter(Lane& lane, const Call& call);
 void reduce_scatter_v(Lane& lane, const Call& call);
 
 /// Data at the root that is symmetric or reached directly: each rank copies from there. Else
-/// through the root's staging.
+/// through the root's staging. Small data the root shows, and goes on.
 void broadcast(Lane& lane, const Call& call);
+/// Is `call` one after which a rank may be up to kMaxLead calls ahead of others?
+bool may_lead(const Call& call) noexcept;
 
 /// Output at the root that is reached: each rank writes its share there. Symmetric inputs: the root
 /// copies from there. Else through the staging of each.

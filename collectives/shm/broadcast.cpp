@@ -40,17 +40,23 @@ void staged(Lane& lane, const Call& call, bool streaming) {
   pipeline(lane, chunks, stage, take);
 }
 
+// The root waits for nobody: others find what it shows when they come.
 void small_broadcast(Lane& lane, const Call& call) {
   const std::size_t bytes = call.in.bytes();
   const bool is_root = lane.rank() == call.root;
-  meet_with_data(lane, call.in.data, is_root ? bytes : 0);
-  if (!is_root) copy(lane, call.out.data, data_of(lane, call.root, bytes), bytes, false);
+  arrive_with_data(lane, call.in.data, is_root ? bytes : 0);
+  lane.meet(call.root);
+  if (!is_root) std::memcpy(call.out.data, data_of(lane, call.root, bytes), bytes);
 }
 
 }  // namespace
 
+bool may_lead(const Call& call) noexcept {
+  return call.kind == CallKind::broadcast && call.in.bytes() <= kSmallBytes;
+}
+
 void broadcast(Lane& lane, const Call& call) {
-  if (call.in.bytes() <= kSmallBytes) return small_broadcast(lane, call);
+  if (may_lead(call)) return small_broadcast(lane, call);
   meet_with_places(lane, call);
   const bool is_streaming = exceeds_caches(call.in.bytes());
   const std::uint64_t place = lane.payload_as<Places>(call.root).in;

@@ -30,8 +30,9 @@ struct PairProgress {
 /// This rank's end of one lane: meetings with the other ranks, and the memory it may use there.
 ///
 /// A call is a *round*: open() it, arrive() with its signature and up to kInlineBytes of payload,
-/// meet() the others (their signatures are compared, their payloads readable), and where others
-/// read or write this rank's own memory, leave() together. Every rank counts rounds alike.
+/// meet() the others (their calls are compared, their payloads readable), and where others read or
+/// write this rank's own memory, leave() together. Every rank counts rounds alike. A call in which
+/// one rank has nothing to wait for may leave out its meeting: the calls are compared later.
 ///
 /// What a rank writes before arrive() or post() is seen by a peer after meet() or wait() for it.
 ///
@@ -47,17 +48,21 @@ class Lane {
   int number() const noexcept { return static_cast<int>(number_); }
   kernels::Device& device() const noexcept { return device_; }
 
-  /// Begins a round. The deadline runs from here unless one is given.
+  /// Begins a round once all have come to the one `lead` before, 1 to kMaxLead: all that was shown
+  /// to them in rounds before that one has been read. The deadline runs from here unless one is
+  /// given.
   void open(const Signature& signature, const CallOptions& options,
-            std::optional<Deadline> deadline = {});
+            std::optional<Deadline> deadline = {}, std::uint64_t lead = 1);
   /// Begins a send_receive, which is no round and needs no meeting.
   void open_message(const Signature& signature, const CallOptions& options,
                     std::optional<Deadline> deadline = {});
 
   /// Payload of this round: write mine before arrive(), read others' after meet().
-  std::span<std::byte, kInlineBytes> payload() noexcept { return arrive_line(rank()).payload; }
+  std::span<std::byte, kInlineBytes> payload() noexcept {
+    return arrive_line(rank(), round()).payload;
+  }
   std::span<const std::byte, kInlineBytes> payload(int of_rank) const noexcept {
-    return arrive_line(of_rank).payload;
+    return arrive_line(of_rank, round()).payload;
   }
   template <typename T>
   T payload_as(int of_rank) const noexcept {
@@ -73,8 +78,9 @@ class Lane {
   }
 
   void arrive() noexcept;
-  /// Waits for all; Error(invalid_argument) when a rank came with another call.
-  void meet();
+  /// Waits for all, or for one; Error(invalid_argument) when a rank came with another call.
+  void meet() { agree(round()); }
+  void meet(int peer);
   /// Tells the others that I am done with their memory, and waits until all are done with mine.
   void leave();
 
@@ -110,8 +116,9 @@ class Lane {
     return chunks_ - count;
   }
 
-  /// Staging of `of_rank`: a slot for this round's small message; slots for chunks. [kMaxOneShot],
-  /// [kMaxChunk] bytes.
+  /// Staging of `of_rank`: what it shows the others in this round, [kMaxShown] bytes, and where it
+  /// waits for all in each round, [kMaxOneShot]; slots for chunks, [kMaxChunk].
+  std::byte* shown_slot(int of_rank) const noexcept;
   std::byte* one_shot_slot(int of_rank) const noexcept;
   std::byte* chunk_slot(int of_rank, std::uint64_t chunk) const noexcept;
   std::byte* result_slot(int of_rank, std::uint64_t chunk) const noexcept;
@@ -140,17 +147,21 @@ class Lane {
   LaneControl& control(int of_rank) const noexcept {
     return group_.control(of_rank).lanes[number_];
   }
-  ArriveLine& arrive_line(int of_rank) const noexcept {
-    return control(of_rank).arrive[waiter_.call().round % 2];
+  ArriveLine& arrive_line(int of_rank, std::uint64_t round) const noexcept {
+    return control(of_rank).arrive[round % kRounds];
   }
   const std::atomic<std::uint64_t>& counter_of(int of_rank, Counter counter) const noexcept;
   std::byte* staging(int of_rank) const noexcept;
-  [[noreturn]] void throw_mismatch() const;
+  Signature signature_of(int of_rank, std::uint64_t round) const noexcept;
+  void agree(std::uint64_t round);
+  [[noreturn]] void throw_mismatch(std::uint64_t round);
 
   const Group& group_;
   std::size_t number_;
   kernels::Device& device_;
   Waiter waiter_;
+  std::uint64_t history_ = 0;  // digest of the calls so far
+  std::uint64_t agreed_ = 0;   // the last round to which all had come with the same calls
   std::uint64_t chunks_ = 0;
   std::vector<ConstTensorView> sources_;
   std::vector<TensorView> destinations_;

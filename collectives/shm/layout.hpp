@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "collectives/communicator.hpp"
+#include "kernels/base/error.hpp"
 
 /// What lies where in a rank's segment: the memory that all its neighbours map.
 ///
@@ -36,15 +37,23 @@ inline constexpr int kMemoryLane = Communicator::kMaxLanes;
 /// Payload that travels in the arrive line itself, so that a small message costs one cache line.
 inline constexpr std::size_t kInlineBytes = 40;
 
-/// "I have come to this round, with this call." Two of them per lane, used in turn: a rank may be
-/// one round ahead of another, never two, so the line of a round stays until all have read it.
+/// "I have come to this round, with this call." Each rank has kRounds of them per lane, used in
+/// turn. What peers read each time lies in one cache line; the call itself is read to name calls
+/// that differ.
 struct alignas(kLine) ArriveLine {
   std::atomic<std::uint64_t> round{0};  // written last, with release
-  std::uint64_t signature = 0;
-  std::int64_t count = 0;
+  std::uint64_t history = 0;            // digest of the calls so far: alike where they were
   std::array<std::byte, kInlineBytes> payload{};
+  alignas(64) std::uint64_t signature = 0;
+  std::int64_t count = 0;
 };
-static_assert(offsetof(ArriveLine, payload) + kInlineBytes == 64, "one cache line for it all");
+static_assert(offsetof(ArriveLine, payload) + kInlineBytes <= 64, "one cache line for it all");
+
+/// A rank comes to round r only when all have come to round r - kMaxLead and it has compared their
+/// calls up to there. So when a rank writes the line of round q again, at q + kRounds, all have
+/// come to q + kMaxLead and read it.
+inline constexpr std::uint64_t kRounds = 64;
+inline constexpr std::uint64_t kMaxLead = kRounds / 2;
 
 /// A number that only grows.
 struct alignas(kLine) CounterLine {
@@ -53,7 +62,7 @@ struct alignas(kLine) CounterLine {
 
 /// How far this rank is on one lane.
 struct LaneControl {
-  std::array<ArriveLine, 2> arrive;
+  std::array<ArriveLine, kRounds> arrive;
   CounterLine done;     // rounds after which this rank reads nobody's memory any more
   CounterLine staged;   // chunks copied into this rank's staging
   CounterLine reduced;  // chunks that this rank has taken from the others' staging, all its own
@@ -101,6 +110,7 @@ struct PairControl {
 
 struct alignas(kLine) AbortReason {
   std::array<char, 512> text{};
+  ErrorCode code = {};  // invalid_argument: all throw the text as it stands
 };
 
 /// All zero bytes are a control block in which nothing has happened: a fresh file is ready for use.
@@ -123,11 +133,13 @@ inline constexpr std::size_t kStagingOffset = kHugePage;
 static_assert(sizeof(ControlBlock) <= kRecordOffset);
 
 /// A lane's staging: two slots for whole small messages, then two slots of a chunk of inputs and a
-/// chunk of results each.
+/// chunk of results each, then a slot per round for what is shown to the others.
 inline constexpr std::size_t kMaxOneShot = 512 * kKiB;
 inline constexpr std::size_t kMaxChunk = 1 * kMiB;
 inline constexpr std::size_t kChunkSlots = 2;
-inline constexpr std::size_t kLaneStaging = 2 * kMaxOneShot + kChunkSlots * 2 * kMaxChunk + kMiB;
+inline constexpr std::size_t kMaxShown = 8 * kKiB;
+inline constexpr std::size_t kShownOffset = 2 * kMaxOneShot + kChunkSlots * 2 * kMaxChunk;
+inline constexpr std::size_t kLaneStaging = kShownOffset + kRounds * kMaxShown;
 inline constexpr std::size_t kPairsOffset = 64 * kMiB;
 static_assert(kStagingOffset + kLanes * kLaneStaging <= kPairsOffset);
 

@@ -84,16 +84,20 @@ void write_place(Lane& lane, int rank, std::uint64_t place, Range range, const s
   }
 }
 
-void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes) {
+void arrive_with_data(Lane& lane, const std::byte* data, std::size_t bytes) {
   std::byte* const to =
-      bytes <= kInlineBytes ? lane.payload().data() : lane.one_shot_slot(lane.rank());
+      bytes <= kInlineBytes ? lane.payload().data() : lane.shown_slot(lane.rank());
   if (bytes > 0) std::memcpy(to, data, bytes);
   lane.arrive();
+}
+
+void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes) {
+  arrive_with_data(lane, data, bytes);
   lane.meet();
 }
 
 const std::byte* data_of(const Lane& lane, int rank, std::size_t bytes) noexcept {
-  return bytes <= kInlineBytes ? lane.payload(rank).data() : lane.one_shot_slot(rank);
+  return bytes <= kInlineBytes ? lane.payload(rank).data() : lane.shown_slot(rank);
 }
 
 void copy(Lane& lane, std::byte* dst, const std::byte* src, std::size_t bytes, bool streaming) {

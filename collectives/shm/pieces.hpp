@@ -91,11 +91,13 @@ void write_place(Lane& lane, int rank, std::uint64_t place, Range range, const s
                  bool streaming);
 
 /// Up to here copying twice costs less than a second sync.
-inline constexpr std::size_t kSmallBytes = 8 * kKiB;
+inline constexpr std::size_t kSmallBytes = kMaxShown;
 
-/// Shows the others `bytes` at `data`, no more than kSmallBytes, and meets them.
+/// Shows the others `bytes` at `data`, no more than kSmallBytes, and arrives.
+void arrive_with_data(Lane& lane, const std::byte* data, std::size_t bytes);
+/// The same, and meets them.
 void meet_with_data(Lane& lane, const std::byte* data, std::size_t bytes);
-/// After that: what `rank` shows, when all show that many bytes.
+/// After a meeting: what `rank` shows, when all show that many bytes.
 const std::byte* data_of(const Lane& lane, int rank, std::size_t bytes) noexcept;
 
 /// Element `index` of a vector that begins at `data`.

@@ -38,7 +38,9 @@ void run(Lane& lane, const Call& call) {
 
 void open(Lane& lane, const Call& call, std::optional<Deadline> deadline) {
   Signature signature(call);
-  if (call.kind != CallKind::send_receive) return lane.open(signature, call.options, deadline);
+  if (call.kind != CallKind::send_receive) {
+    return lane.open(signature, call.options, deadline, may_lead(call) ? kMaxLead : 1);
+  }
   signature.count = std::max(call.in.count(), call.out.count());
   lane.open_message(signature, call.options, deadline);
 }
@@ -97,9 +99,14 @@ ShmCommunicator::~ShmCommunicator() {
 }
 
 void ShmCommunicator::abort(std::string_view reason) noexcept {
+  tell_all(ErrorCode::peer_lost, reason);
+}
+
+void ShmCommunicator::tell_all(ErrorCode code, std::string_view reason) noexcept {
   if (has_reason_.test_and_set()) return;  // the first caller tells everyone
-  auto& text = group_.control(rank()).reason.text;
-  std::copy_n(reason.begin(), std::min(reason.size(), text.size()), text.begin());
+  AbortReason& mine = group_.control(rank()).reason;
+  mine.code = code;
+  std::copy_n(reason.begin(), std::min(reason.size(), mine.text.size()), mine.text.begin());
   const auto by = static_cast<std::uint64_t>(rank()) + 1;
   for (int peer = 0; peer < size(); ++peer) {
     std::uint64_t nobody = 0;
@@ -143,6 +150,8 @@ void ShmCommunicator::execute(Lane& lane, const Call& call, std::optional<Deadli
 }
 
 void ShmCommunicator::fail(const Error& error) {
+  // Calls that differ are an error on all ranks, also on those that have not met them.
+  if (error.code() == ErrorCode::invalid_argument) tell_all(error.code(), error.what());
   const std::scoped_lock lock(failure_mutex_);
   if (!failure_) failure_ = error;
   has_failed_.store(true, std::memory_order_release);

@@ -26,6 +26,9 @@ namespace muster::collectives::shm {
 /// when ranks have fewer than two cores each; otherwise each gets a thread at its first call, and
 /// a Pending is done later. Lanes above 0 reduce with one thread.
 ///
+/// The root of a small broadcast may be up to kMaxLead calls ahead of others. If their calls differ
+/// from its own, then it learns so in a later call.
+///
 /// Errors beyond those of Communicator: a peer that dies is an Error(peer_lost) with its rank, pid
 /// and host within some milliseconds.
 class ShmCommunicator final : public Communicator {
@@ -49,6 +52,7 @@ class ShmCommunicator final : public Communicator {
   LaneEnd& lane_end(int lane);
   void execute(Lane& lane, const Call& call, std::optional<Deadline> deadline);
   void fail(const Error& error);
+  void tell_all(ErrorCode code, std::string_view reason) noexcept;
   void agree_on_reach(Deadline deadline);
 
   Group group_;

@@ -1,5 +1,6 @@
 #include "collectives/shm/waiter.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cstring>
 #include <thread>
@@ -16,10 +17,11 @@ using Clock = Deadline::Clock;
 
 // How often the world outside is looked at: a system call each time.
 constexpr auto kCheckInterval = std::chrono::milliseconds(2);
-// Sleeps are short against what has been waited already.
-constexpr auto kShortSleep = std::chrono::microseconds(50);
-constexpr auto kLongSleep = std::chrono::milliseconds(1);
-constexpr double kLongWait = 0.1;
+// Sleeps are short against what has been waited already: each takes the core away from a rank that
+// may be at work on it.
+constexpr double kSleepShare = 1.0 / 16.0;
+constexpr double kShortestSleep = 50e-6;
+constexpr double kLongestSleep = 1e-3;
 
 bool is_any_reached(std::span<const WaitGoal> goals) noexcept {
   for (const WaitGoal& goal : goals) {
@@ -92,11 +94,10 @@ std::uint64_t Waiter::heartbeats_of(Goals goals) const noexcept {
 void Waiter::give_way(double waited_s) const {
   if (waited_s < group_.policy.yield_s) {
     ::sched_yield();
-  } else if (waited_s < kLongWait) {
-    std::this_thread::sleep_for(kShortSleep);
-  } else {
-    std::this_thread::sleep_for(kLongSleep);
+    return;
   }
+  const double sleep_s = std::clamp(waited_s * kSleepShare, kShortestSleep, kLongestSleep);
+  std::this_thread::sleep_for(std::chrono::duration<double>(sleep_s));
 }
 
 bool Waiter::has_left(int rank) const noexcept {
@@ -138,11 +139,11 @@ std::string Waiter::describe_call() const {
 
 void Waiter::throw_aborted() const {
   const int by = static_cast<int>(aborted_by()) - 1;
-  const auto& text = group_.control(by).reason.text;
-  throw Error(ErrorCode::peer_lost,
-              fmt::format("{} aborted the group: {}; this rank was in {}", group_.describe(by),
-                          std::string_view(text.data(), ::strnlen(text.data(), text.size())),
-                          describe_call()));
+  const AbortReason& reason = group_.control(by).reason;
+  const std::string text(reason.text.data(), ::strnlen(reason.text.data(), reason.text.size()));
+  if (reason.code == ErrorCode::invalid_argument) throw Error(reason.code, text);
+  throw Error(ErrorCode::peer_lost, fmt::format("{} aborted the group: {}; this rank was in {}",
+                                                group_.describe(by), text, describe_call()));
 }
 
 void Waiter::throw_lost(int peer, std::string_view how) const {
@@ -174,7 +175,7 @@ std::string Waiter::ranks_not_here() const {
   std::string ranks;
   for (int rank = 0; rank < group_.size; ++rank) {
     const auto& lane = group_.control(rank).lanes[static_cast<std::size_t>(lane_)];
-    const auto& line = lane.arrive[call_.round % 2];
+    const auto& line = lane.arrive[call_.round % kRounds];
     if (line.round.load(std::memory_order_acquire) >= call_.round) continue;
     ranks += fmt::format("{}{}", ranks.empty() ? "rank " : ", ", rank);
   }

@@ -72,7 +72,8 @@ void measure_one_to_others(Communicator& group, std::size_t bytes, Buffers at) {
 
 void run_rank(const std::string& backend, int rank, int ranks, MemoryStore& store,
               const collectives::Secret& secret) {
-  allreduce_loop::bind_to_core(rank % static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN)));
+  const auto cores = static_cast<int>(::sysconf(_SC_NPROCESSORS_ONLN));
+  allreduce_loop::bind_to_core(rank % cores);
   const auto device = kernels::open_device("cpu", kernels::DeviceOptions());
   collectives::GroupSpec spec;
   spec.name = "bench";
@@ -80,6 +81,7 @@ void run_rank(const std::string& backend, int rank, int ranks, MemoryStore& stor
   spec.size = ranks;
   spec.hosts.assign(static_cast<std::size_t>(ranks), "here");
   spec.secret = secret;
+  spec.cores_per_rank = cores / ranks;
   const auto group = collectives::create_communicator(backend, spec, store, *device,
                                                       Deadline::after_seconds(60.0));
   const Buffers own = {allreduce_loop::private_buffer(), allreduce_loop::private_buffer()};

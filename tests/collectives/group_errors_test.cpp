@@ -1,6 +1,8 @@
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <chrono>
+#include <iterator>
 #include <latch>
 #include <string>
 #include <thread>
@@ -97,14 +99,53 @@ TEST_P(GroupErrors, DifferentOpsAreNamedOnAllRanks) {
   });
 }
 
+// A root that waits for nobody learns it in its next call.
 TEST_P(GroupErrors, DifferentRootsAreNamedOnAllRanks) {
-  as_each_rank(2, [](Communicator& group) {
+  for (const std::size_t n : {std::size_t{8}, std::size_t{1000}, std::size_t{100000}}) {
+    as_each_rank(2, [n](Communicator& group) {
+      std::vector<float> data(n);
+
+      const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+        group.broadcast(view_of(data), group.rank()).wait();
+        group.barrier();
+      });
+
+      EXPECT_THAT(text,
+                  HasSubstr(fmt::format(
+                      "rank 0 broadcast f32[{0}] root 0, rank 1 broadcast f32[{0}] root 1", n)));
+    });
+  }
+}
+
+TEST_P(GroupErrors, ACallThatDiffersAmongBroadcastsIsNamedOnAllRanks) {
+  as_each_rank(3, [](Communicator& group) {
     std::vector<float> data(8);
 
-    const std::string text = error_text(
-        ErrorCode::invalid_argument, [&] { group.broadcast(view_of(data), group.rank()).wait(); });
+    const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+      for (std::size_t call = 0; call < 100; ++call) {
+        const bool differs = call == 20 && group.rank() == 2;
+        group.broadcast(vector_view(data.data(), differs ? 7 : 8), 0).wait();
+      }
+      group.barrier();
+    });
 
-    EXPECT_THAT(text, HasSubstr("rank 0 broadcast f32[8] root 0, rank 1 broadcast f32[8] root 1"));
+    EXPECT_THAT(text, HasSubstr("seq 20: rank 0 broadcast f32[8], rank 2 broadcast f32[7]"));
+  });
+}
+
+TEST_P(GroupErrors, ARootIsNotFarAheadOfOthers) {
+  as_each_rank(3, [](Communicator& group) {
+    std::vector<std::int64_t> data(1000);
+    for (std::int64_t call = 0; call < 300; ++call) {
+      const int root = static_cast<int>(call / 50 % 3);
+      if (group.rank() != root && call % 40 == 0) {
+        std::this_thread::sleep_for(std::chrono::milliseconds(2));
+      }
+      std::fill(data.begin(), data.end(), group.rank() == root ? call : -1);
+      group.broadcast(vector_view(data.data(), std::ssize(data)), root).wait();
+      ASSERT_THAT(data, testing::Each(call));
+      if (call % 70 == 69) group.barrier();
+    }
   });
 }
 
