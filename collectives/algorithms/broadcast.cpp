@@ -15,11 +15,18 @@ Share branch(const TreePlace& tree, Shares shares, int begin, int end) {
   return {first.begin, last.begin + last.count - first.begin};
 }
 
+// The root of a small broadcast waits for nobody, so that it goes on while the others are on their
+// way; all wait now and then, so that nobody is many calls ahead.
+bool is_led(Lane& lane, const Call& call) {
+  constexpr std::size_t kMostBytes = 8 << 10;  // they fit into a connection beside those before
+  return call.in.bytes() <= kMostBytes && ++lane.led % Transport::kMaxLead != 0;
+}
+
 }  // namespace
 
 void broadcast_binomial(Lane& lane, const Call& call) {
   const TreePlace tree(lane, call.root);
-  tree.signal_up(lane);
+  if (!is_led(lane, call)) tree.signal_up(lane);
   if (!tree.is_root()) {
     lane.transport.wait(lane.transport.receive(tree.parent(), bytes_of(call.out)));
   }

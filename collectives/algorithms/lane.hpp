@@ -60,6 +60,7 @@ struct Lane {
   Deadline deadline = Deadline::never();  // of the call
   /// Messages leave the host: they are long on their way, so that many must be at once.
   bool crosses_hosts = false;
+  std::uint64_t led = 0;  // calls so far in which a rank may go on before the others have come
 
   static constexpr std::size_t kPieceBytes = 256 << 10;
 

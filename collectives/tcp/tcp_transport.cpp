@@ -21,6 +21,11 @@ constexpr milliseconds kSlice{20};
 // latter tells whether the peer left in good order.
 constexpr milliseconds kVerdictWait{200};
 
+// Messages between two ranks alone are in no sequence.
+bool is_in_sequence(const Signature& signature) noexcept {
+  return signature.kind() != CallKind::send_receive;
+}
+
 }  // namespace
 
 TcpTransport::TcpTransport(GroupState& state, int lane, const WaitPolicy& policy,
@@ -53,6 +58,7 @@ void TcpTransport::guard(Body&& body) {
 void TcpTransport::begin(const Signature& signature, const CallOptions& options,
                          Deadline deadline) {
   signature_ = signature;
+  if (is_in_sequence(signature)) recent_[signature.sequence() % recent_.size()] = signature;
   options_ = options;
   deadline_ = deadline;
   begun_ = Clock::now();
@@ -164,9 +170,12 @@ void TcpTransport::take_news() {
 void TcpTransport::check_inbox() {
   const auto failure = state_.inbox(lane_).failure();
   if (!failure) return;
-  const auto ahead = static_cast<std::int32_t>(failure->sequence - signature_.sequence());
-  const bool is_later = failure->sequence != 0 && signature_.sequence() != 0 && ahead > 0;
-  if (!is_later) throw Error(failure->error);
+  const bool is_known = failure->sequence != 0 && signature_.sequence() != 0;
+  if (!is_known || !is_later(failure->sequence)) throw Error(failure->error);
+}
+
+bool TcpTransport::is_later(std::uint32_t sequence) const noexcept {
+  return static_cast<std::int32_t>(sequence - signature_.sequence()) > 0;
 }
 
 void TcpTransport::pass_time(Patience& patience) {
@@ -274,19 +283,28 @@ std::string TcpTransport::mismatch_text(int peer, const Mismatch& mismatch) cons
   return text.substr(text.find(": ") + 2);
 }
 
-void TcpTransport::throw_mismatch(int peer, const Mismatch& mismatch) {
+Mismatch TcpTransport::in_step(const Mismatch& mismatch) const {
+  const Signature& theirs = mismatch.theirs.signature;
+  const Signature& then = recent_[theirs.sequence() % recent_.size()];
+  const bool is_known = then != Signature() && then.sequence() == theirs.sequence();
+  Mismatch compared = mismatch;
+  if (is_in_sequence(theirs) && is_known) compared.mine.signature = then;
+  return compared;
+}
+
+void TcpTransport::throw_mismatch(int peer, const Mismatch& found) {
+  const Mismatch mismatch = in_step(found);
   const std::string text = mismatch_text(peer, mismatch);
   services_.tell_mismatch(mismatch.mine.signature.sequence(), text);
   throw Error(ErrorCode::invalid_argument, text);
 }
 
 void TcpTransport::check_strays() {
-  // Messages between two ranks alone are in no sequence.
-  if (signature_.sequence() == 0) return;
+  if (!is_in_sequence(signature_)) return;
   for (const int peer : busy_) {
     const auto stray = links_[static_cast<std::size_t>(peer)]->peek_unasked();
-    if (!stray || stray->signature == signature_ ||
-        stray->signature.sequence() != signature_.sequence()) {
+    if (!stray || stray->signature == signature_ || !is_in_sequence(stray->signature) ||
+        is_later(stray->signature.sequence())) {
       continue;
     }
     Frame mine = *stray;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -57,11 +59,16 @@ class TcpTransport final : public Transport {
   void check_trouble();
   void check_ended_links();
   void check_inbox();
+  /// Than the call under way, in the sequence of the lane.
+  bool is_later(std::uint32_t sequence) const noexcept;
 
   std::string describe_call() const;
   std::string describe_pending() const;
   /// Looks where nothing is expected: ranks that both send, or both receive, meet nowhere else.
   void check_strays();
+  /// The two calls of a mismatch are compared where they lie in the sequence, if this rank's is
+  /// still known.
+  Mismatch in_step(const Mismatch& mismatch) const;
   std::string mismatch_text(int peer, const Mismatch& mismatch) const;
   [[noreturn]] void throw_mismatch(int peer, const Mismatch& mismatch);
   [[noreturn]] void throw_lost(const std::string& how) const;
@@ -81,6 +88,7 @@ class TcpTransport final : public Transport {
   std::optional<Error> failure_;  // what every later call throws
 
   Signature signature_;
+  std::array<Signature, 2 * kMaxLead> recent_;  // of this rank's calls, by sequence
   CallOptions options_;
   Deadline deadline_ = Deadline::never();
   Clock::time_point begun_;

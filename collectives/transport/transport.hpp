@@ -18,8 +18,9 @@ namespace muster::collectives {
 /// A call begins with begin(); then messages are posted, which returns at once, and waited for.
 /// Between two ranks messages are matched in the order of posting, per direction, and have the same
 /// length at both ends. Every message carries the signature of its call; a receiver that is in
-/// another call throws the mismatch, and so does the sender soon after. Messages of a call that
-/// peers have begun and this rank has not wait their turn.
+/// another call throws the mismatch, and so does the sender soon after. Calls are compared where
+/// they lie in the sequence, also when this rank has gone on since. Messages of a call that peers
+/// have begun and this rank has not wait their turn.
 ///
 /// The bytes of a message belong to the transport until its ticket was waited for. Waiting for any
 /// ticket moves all messages on. Empty messages are moved too, and are as good as a signal.
@@ -33,6 +34,8 @@ class Transport {
  public:
   /// Numbers grow in the order of posting.
   using Ticket = std::uint64_t;
+  /// So many calls in a row may be ones after which a rank goes on before all have come.
+  static constexpr std::uint64_t kMaxLead = 32;
 
   Transport() = default;
   Transport(const Transport&) = delete;

@@ -117,6 +117,20 @@ TEST_P(GroupErrors, DifferentRootsAreNamedOnAllRanks) {
   }
 }
 
+TEST_P(GroupErrors, RootsThatDifferForManyCallsAreNamedOnAllRanks) {
+  as_each_rank(3, [](Communicator& group) {
+    std::vector<float> data(8);
+
+    const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+      for (int call = 0; call < 100; ++call) {
+        group.broadcast(view_of(data), group.rank() == 2 ? 2 : 0).wait();
+      }
+    });
+
+    EXPECT_THAT(text, HasSubstr("broadcast f32[8] root 0, rank 2 broadcast f32[8] root 2"));
+  });
+}
+
 TEST_P(GroupErrors, ACallThatDiffersAmongBroadcastsIsNamedOnAllRanks) {
   as_each_rank(3, [](Communicator& group) {
     std::vector<float> data(8);

@@ -36,7 +36,7 @@ constexpr Expected kExpected[] = {
     {CallKind::all_reduce, "halving_doubling", 8, 3, {6, 2 * 7}},
     {CallKind::all_reduce, "halving_doubling", 4, 0, {4, 2 * 3}},
     {CallKind::all_reduce, "halving_doubling", 3, 1, {1, 3}},
-    {CallKind::all_reduce, "tree", 4, 3, {2, 4}},  // and an empty message
+    {CallKind::all_reduce, "tree", 4, 3, {1, 4}},
     {CallKind::reduce_scatter, "pairwise", 7, 2, {6, 6}},
     {CallKind::reduce_scatter, "ring", 7, 2, {6, 6}},
     {CallKind::reduce, "direct", 5, 2, {1, 5}},
@@ -44,7 +44,7 @@ constexpr Expected kExpected[] = {
     {CallKind::reduce, "pairwise", 5, 2, {5, 5}},
     {CallKind::reduce, "tree", 8, 7, {1, 8}},
     {CallKind::broadcast, "binomial", 8, 0, {3, 3 * 8}},
-    {CallKind::broadcast, "binomial", 8, 4, {3, 2 * 8}},  // and an empty message
+    {CallKind::broadcast, "binomial", 8, 4, {2, 2 * 8}},
     {CallKind::broadcast, "chain", 4, 1, {2, 4}},
     {CallKind::broadcast, "scatter_all_gather", 8, 0, {3 + 7, 4 + 2 + 1 + 7}},
     {CallKind::all_gather, "ring", 5, 1, {4, 4}},
@@ -100,6 +100,23 @@ TEST(Traffic16Bit, TravelsWideOnlyWhereSumsAreOnTheWay) {
   EXPECT_EQ(bytes_of("ring"), 48 * 4 + 48 * 2);
   EXPECT_EQ(bytes_of("halving_doubling"), 48 * 4 + 48 * 2);
   EXPECT_EQ(bytes_of("recursive_doubling"), 2 * 64 * 4);
+}
+
+TEST(SmallBroadcasts, AreAnsweredNowAndThen) {
+  const auto answers = [](std::int64_t count) {
+    const Problem problem{.kind = CallKind::broadcast, .ranks = 2, .count = count};
+    const LocalNetwork network("test", 2);
+    as_each_rank(network, 2, Lane::kPieceBytes, [&](RankLane& self) {
+      RankData data(problem, self.lane.rank());
+      for (std::uint64_t call = 0; call < 3 * Transport::kMaxLead; ++call) {
+        self.perform(algorithm_of(CallKind::broadcast, "binomial"), data.call());
+      }
+    });
+    return network.sent_by(1).messages;
+  };
+
+  EXPECT_EQ(answers(2048), 3);
+  EXPECT_EQ(answers(2049), 3 * Transport::kMaxLead);
 }
 
 }  // namespace

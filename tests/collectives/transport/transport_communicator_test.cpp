@@ -52,8 +52,8 @@ TEST(TransportCommunicator, DoesEachCallByTheTablesAlgorithm) {
     EXPECT_EQ(data, std::vector<float>(8, 4.0F));
   });
 
-  // Rank 3 is a leaf below rank 2: its vector goes up and a signal with it, no more.
-  EXPECT_EQ(network.sent_by(3), (Traffic{2, 32}));
+  // Rank 3 is a leaf below rank 2: its vector goes up, no more.
+  EXPECT_EQ(network.sent_by(3), (Traffic{1, 32}));
 }
 
 TEST(TransportCommunicator, ChoosesByTheWholeVectorWhereARankHoldsAShare) {
