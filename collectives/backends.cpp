@@ -88,6 +88,7 @@ void check_group(const GroupSpec& group) {
       group.size >= 1 && group.rank >= 0 && group.rank < group.size &&
       group.hosts.size() == static_cast<std::size_t>(group.size) &&
       (group.host_names.empty() || group.host_names.size() == group.hosts.size()) &&
+      (!group.serves || group.serves->ranks.size() == group.hosts.size()) &&
       group.cores_per_rank >= 0 && !group.name.empty();
   if (is_sound) return;
   throw Error(
@@ -130,6 +131,7 @@ GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int
   part.size = static_cast<int>(members.size());
   part.hosts.clear();
   part.host_names.clear();
+  part.serves.reset();
   for (std::size_t i = 0; i < members.size(); ++i) {
     const auto member = static_cast<std::size_t>(members[i]);
     if (members[i] == group.rank) part.rank = static_cast<int>(i);
@@ -137,6 +139,18 @@ GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int
     if (!group.host_names.empty()) part.host_names.push_back(group.host_names[member]);
   }
   return part;
+}
+
+GroupSpec serving_group(const GroupSpec& group, std::string name, std::span<const int> members) {
+  GroupSpec part = subgroup(group, std::move(name), members);
+  const GroupNames shown = shown_names(group);
+  part.serves = GroupNames{shown.group};
+  for (const int member : members) part.serves->ranks.push_back(shown.rank(member));
+  return part;
+}
+
+GroupNames shown_names(const GroupSpec& group) {
+  return group.serves.value_or(GroupNames{group.name});
 }
 
 std::unique_ptr<Communicator> create_communicator(std::string_view backend, const GroupSpec& group,

@@ -10,6 +10,7 @@
 #include "collectives/bootstrap/secret.hpp"
 #include "collectives/bootstrap/store.hpp"
 #include "collectives/communicator.hpp"
+#include "collectives/group_names.hpp"
 #include "collectives/select.hpp"
 #include "kernels/device/device.hpp"
 
@@ -35,6 +36,7 @@ struct GroupSpec {
   std::optional<AlgorithmTable> algorithms = {};  // the same on every rank, for back ends that have
                                                   // a choice; nullopt: as MUSTER_ALGO says
   bool encrypts = false;  // what leaves the host, the same on every rank; MUSTER_TCP_ENCRYPT wins
+  std::optional<GroupNames> serves = {};  // the group that errors name; nullopt: itself
 };
 
 /// What people call the host of a member.
@@ -43,6 +45,11 @@ const std::string& host_name(const GroupSpec& group, int rank);
 /// The group of some members of another, in the order of the list. `members`: their numbers in
 /// `group`, group.rank among them. All that is not a member's own stays as it is.
 GroupSpec subgroup(const GroupSpec& group, std::string name, std::span<const int> members);
+/// The same for a group that serves `group`.
+GroupSpec serving_group(const GroupSpec& group, std::string name, std::span<const int> members);
+
+/// What errors call the group and its ranks.
+GroupNames shown_names(const GroupSpec& group);
 
 /// Makes the communicator of a group: collective over its members. `backend` is a name from
 /// backend_names() or "auto". Error(unsupported) when the named back end cannot serve this group,

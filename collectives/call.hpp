@@ -12,11 +12,16 @@ namespace muster::collectives {
 
 using kernels::ReduceOp;
 
+struct Signature;
+
 /// What a call carries beside its data. The label must live as long as the call's Pending.
 struct CallOptions {
   std::string_view label = {};  // for errors and traces: "gradients of block 3"
   int lane = 0;                 // calls on one lane happen in order; lanes are independent
   double timeout_s = 300.0;     // from the call to its end
+  /// The call of another group that this one is a step of: ranks compare that, and errors name it,
+  /// in place of this. It must live as long as the call's Pending.
+  const Signature* step_of = nullptr;
 };
 
 /// The deadline of a call that begins now.

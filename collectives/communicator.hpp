@@ -146,6 +146,9 @@ class Communicator {
   /// Wakes every rank of the group that waits, now or later, with peer_lost and this reason.
   /// Safe from any thread, at any time, any number of times; never blocks.
   virtual void abort(std::string_view reason) noexcept = 0;
+  /// As abort(), for calls that differ: the ranks' calls on this lane end with
+  /// Error(invalid_argument, text), others may go on. A back end that cannot say so aborts.
+  virtual void abort_mismatch(int /*lane*/, std::string_view text) noexcept { abort(text); }
 
   /// A sign of life from a rank that is busy outside the group for long (reading data, writing a
   /// checkpoint): a rank that waits for it then waits on for its own timeout_s from the last sign.

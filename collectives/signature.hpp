@@ -41,6 +41,11 @@ struct Signature {
 /// root, and its place takes a digest of the list. Of any other call: Signature(call).
 Signature signature_with_counts(const Call& call) noexcept;
 
+/// What ranks compare where one makes a call of signature `own` with these options.
+inline const Signature& compared(const Signature& own, const CallOptions& options) noexcept {
+  return options.step_of != nullptr ? *options.step_of : own;
+}
+
 /// "all_reduce f32[64]", "barrier".
 std::string to_string(const Signature& signature);
 

@@ -37,6 +37,12 @@ void HierarchicalCommunicator::abort(std::string_view reason) noexcept {
   groups_.flat->abort(reason);
 }
 
+void HierarchicalCommunicator::abort_mismatch(int lane, std::string_view text) noexcept {
+  if (groups_.local != nullptr) groups_.local->abort_mismatch(lane, text);
+  if (groups_.column != nullptr) groups_.column->abort_mismatch(lane, text);
+  groups_.flat->abort_mismatch(lane, text);
+}
+
 void HierarchicalCommunicator::heartbeat() noexcept {
   if (groups_.local != nullptr) groups_.local->heartbeat();
   if (groups_.column != nullptr) groups_.column->heartbeat();
@@ -72,17 +78,18 @@ void HierarchicalCommunicator::execute(LaneEnd& end, const Call& call,
   try {
     end.steps.run(call, deadline.value_or(deadline_of(call.options)));
   } catch (const Error& error) {
-    fail(error);
+    fail(call.options.lane, error);
     throw;
   }
 }
 
-void HierarchicalCommunicator::fail(const Error& error) {
+void HierarchicalCommunicator::fail(int lane, const Error& error) {
   {
     const std::scoped_lock lock(failure_mutex_);
     if (!failure_) failure_ = error;
   }
   has_failed_.store(true, std::memory_order_release);
+  if (error.code() == ErrorCode::invalid_argument) return abort_mismatch(lane, error.message());
   abort(error.what());
 }
 
@@ -103,8 +110,7 @@ std::unique_ptr<Communicator> create_hierarchical_communicator(const GroupSpec& 
   if (layout.local_rank_of(group.rank) < layout.columns()) {
     groups.column = make("tcp", layout.column(inner, group.rank));
   }
-  inner.name = group.name + ".flat";
-  groups.flat = make("tcp", inner);
+  groups.flat = make("tcp", layout.all(inner));
   return std::make_unique<HierarchicalCommunicator>(group, std::move(groups), device);
 }
 

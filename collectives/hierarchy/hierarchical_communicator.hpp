@@ -39,7 +39,8 @@ struct HostGroups {
 /// 16-bit floats are rounded once per level: on the host and across hosts. Where a host's ranks are
 /// not neighbours in the group, all_gather and reduce_scatter go between all ranks directly.
 ///
-/// Lanes and errors are those of Communicator. An error in one of the groups aborts the others, so
+/// Lanes and errors are those of Communicator: ranks compare the call itself in each step, and
+/// errors name it, this group and its ranks. An error in one of the groups aborts the others, so
 /// that it reaches every rank.
 class HierarchicalCommunicator final : public Communicator {
  public:
@@ -50,6 +51,7 @@ class HierarchicalCommunicator final : public Communicator {
   /// Memory that the ranks of this host share.
   MemorySource& memory() noexcept override { return local_or_flat().memory(); }
   void abort(std::string_view reason) noexcept override;
+  void abort_mismatch(int lane, std::string_view text) noexcept override;
   void heartbeat() noexcept override;
 
  private:
@@ -58,7 +60,7 @@ class HierarchicalCommunicator final : public Communicator {
   Pending do_call(const Call& call) override;
   LaneEnd& lane_end(int lane);
   void execute(LaneEnd& end, const Call& call, std::optional<Deadline> deadline);
-  void fail(const Error& error);
+  void fail(int lane, const Error& error);
   Communicator& local_or_flat() const noexcept {
     return groups_.local != nullptr ? *groups_.local : *groups_.flat;
   }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -25,8 +26,8 @@ HostLayout::HostLayout(const GroupSpec& group) {
 }
 
 GroupSpec HostLayout::local_group(const GroupSpec& group, int rank) const {
-  return subgroup(group, fmt::format("{}.host{}", group.name, host_of(rank)),
-                  ranks_of(host_of(rank)));
+  return serving_group(group, fmt::format("{}.host{}", group.name, host_of(rank)),
+                       ranks_of(host_of(rank)));
 }
 
 GroupSpec HostLayout::column(const GroupSpec& group, int rank) const {
@@ -34,7 +35,13 @@ GroupSpec HostLayout::column(const GroupSpec& group, int rank) const {
   std::vector<int> members;
   members.reserve(ranks_.size());
   for (const std::vector<int>& ranks : ranks_) members.push_back(ranks[column]);
-  return subgroup(group, fmt::format("{}.column{}", group.name, column), members);
+  return serving_group(group, fmt::format("{}.column{}", group.name, column), members);
+}
+
+GroupSpec HostLayout::all(const GroupSpec& group) const {
+  std::vector<int> members(host_of_.size());
+  std::iota(members.begin(), members.end(), 0);
+  return serving_group(group, group.name + ".flat", members);
 }
 
 }  // namespace muster::collectives

@@ -28,9 +28,12 @@ class HostLayout {
   /// The ranks of every host are neighbours in the group, so that a host's shares are too.
   bool is_contiguous() const noexcept { return is_contiguous_; }
 
-  /// The groups of `rank`, which is group.rank, named after the group; column() where it is in one.
+  /// The groups of `rank`, which is group.rank, named after the group, which
+  /// errors name; column() where it is in one.
   GroupSpec local_group(const GroupSpec& group, int rank) const;
   GroupSpec column(const GroupSpec& group, int rank) const;
+  /// All ranks.
+  GroupSpec all(const GroupSpec& group) const;
 
  private:
   std::vector<std::vector<int>> ranks_;  // [hosts]

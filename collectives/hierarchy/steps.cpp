@@ -35,6 +35,7 @@ Steps::Steps(const HostLayout& layout, const HostGroups& groups, int rank, kerne
 
 void Steps::run(const Call& call, Deadline deadline) {
   deadline_ = deadline;
+  signature_ = compared(signature_with_counts(call), call.options);
   switch (call.kind) {
     case CallKind::all_reduce: return all_reduce(call);
     case CallKind::broadcast: return broadcast(call);
@@ -57,6 +58,7 @@ void Steps::run(const Call& call, Deadline deadline) {
 CallOptions Steps::options(const Call& call) const {
   constexpr double kLeast = 1e-3;
   CallOptions options = call.options;
+  options.step_of = &signature_;
   options.timeout_s =
       std::max(kLeast, std::chrono::duration<double>(deadline_.remaining()).count());
   return options;

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "collectives/hierarchy/hierarchical_communicator.hpp"
+#include "collectives/signature.hpp"
 #include "kernels/base/memory.hpp"
 
 namespace muster::collectives {
@@ -32,7 +33,7 @@ class Steps {
   void barrier(const Call& call);
   void flat(const Call& call);
 
-  // The call's, with the time that is left.
+  // A step's: the call's, with the time that is left.
   CallOptions options(const Call& call) const;
 
   // The same on the host, where a rank alone copies.
@@ -52,6 +53,7 @@ class Steps {
   Counts host_counts_;  // [hosts]
   Memory scratch_;
   Deadline deadline_ = Deadline::never();
+  Signature signature_;  // of the call
 };
 
 }  // namespace muster::collectives

@@ -11,7 +11,7 @@ WaitPolicy WaitPolicy::of(int cores_per_rank) noexcept {
 
 std::string Group::describe(int of_rank) const {
   const Peer& peer = peers[static_cast<std::size_t>(of_rank)];
-  return fmt::format("rank {} (pid {}, host {})", of_rank, peer.pid, peer.host);
+  return fmt::format("rank {} (pid {}, host {})", shown.rank(of_rank), peer.pid, peer.host);
 }
 
 std::optional<std::uint64_t> Group::heap_offset(ConstTensorView data) const noexcept {

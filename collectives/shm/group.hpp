@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include "collectives/group_names.hpp"
 #include "collectives/shm/peer_watch.hpp"
 #include "collectives/shm/segments.hpp"
 #include "kernels/base/tensor_view.hpp"
@@ -31,7 +32,8 @@ struct WaitPolicy {
 /// What the lanes of one rank share: who is in the group and where their memory is. Unchanged once
 /// the group is made, so any thread may read it.
 struct Group {
-  std::string name;
+  std::string name;  // in records
+  GroupNames shown;  // in errors
   int rank = 0;
   int size = 1;
   bool reaches_private = false;  // every rank may read and write the others' private memory

@@ -40,7 +40,7 @@ Lane::Lane(const Group& group, int number, kernels::Device& device)
 void Lane::open(const Signature& signature, const CallOptions& options,
                 std::optional<Deadline> deadline, std::uint64_t lead) {
   waiter_.begin({signature, options, deadline, round() + 1});
-  history_ = extend(history_, signature);
+  history_ = extend(history_, waiter_.call().compared());
   // Half of the lead is left, so that the others' lines are not looked at in every call.
   if (round() > agreed_ + lead) agree(round() - (lead + 1) / 2);
 }
@@ -53,8 +53,8 @@ void Lane::open_message(const Signature& signature, const CallOptions& options,
 void Lane::arrive() noexcept {
   ArriveLine& line = arrive_line(rank(), round());
   line.history = history_;
-  line.signature = waiter_.call().signature.word;
-  line.count = waiter_.call().signature.count;
+  line.signature = waiter_.call().compared().word;
+  line.count = waiter_.call().compared().count;
   line.round.store(round(), std::memory_order_release);
 }
 
@@ -98,7 +98,8 @@ void Lane::throw_mismatch(std::uint64_t last) {
     for (int other = 1; other < size(); ++other) {
       const Signature theirs = signature_of(other, round);
       if (theirs == first) continue;
-      throw signature_mismatch(group_.name, number(), {0, first}, {other, theirs});
+      throw signature_mismatch(group_.shown.group, number(), {group_.shown.rank(0), first},
+                               {group_.shown.rank(other), theirs});
     }
   }
   throw Error(ErrorCode::internal, "calls that differ have the same signatures");

@@ -102,6 +102,10 @@ void ShmCommunicator::abort(std::string_view reason) noexcept {
   tell_all(ErrorCode::peer_lost, reason);
 }
 
+void ShmCommunicator::abort_mismatch(int /*lane*/, std::string_view text) noexcept {
+  tell_all(ErrorCode::invalid_argument, text);
+}
+
 void ShmCommunicator::tell_all(ErrorCode code, std::string_view reason) noexcept {
   if (has_reason_.test_and_set()) return;  // the first caller tells everyone
   AbortReason& mine = group_.control(rank()).reason;
@@ -151,7 +155,7 @@ void ShmCommunicator::execute(Lane& lane, const Call& call, std::optional<Deadli
 
 void ShmCommunicator::fail(const Error& error) {
   // Calls that differ are an error on all ranks, also on those that have not met them.
-  if (error.code() == ErrorCode::invalid_argument) tell_all(error.code(), error.what());
+  if (error.code() == ErrorCode::invalid_argument) tell_all(error.code(), error.message());
   const std::scoped_lock lock(failure_mutex_);
   if (!failure_) failure_ = error;
   has_failed_.store(true, std::memory_order_release);
@@ -166,6 +170,7 @@ std::unique_ptr<Communicator> create_shm_communicator(const GroupSpec& spec, Sto
 
   Group group;
   group.name = spec.name;
+  group.shown = shown_names(spec);
   group.rank = spec.rank;
   group.size = spec.size;
   std::vector<pid_t> processes;

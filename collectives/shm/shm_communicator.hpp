@@ -41,6 +41,7 @@ class ShmCommunicator final : public Communicator {
   std::string_view backend() const noexcept override { return "shm"; }
   MemorySource& memory() noexcept override { return memory_; }
   void abort(std::string_view reason) noexcept override;
+  void abort_mismatch(int lane, std::string_view text) noexcept override;
   void heartbeat() noexcept override {
     group_.control(rank()).heartbeats.value.fetch_add(1, std::memory_order_relaxed);
   }

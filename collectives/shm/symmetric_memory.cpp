@@ -88,9 +88,10 @@ void SymmetricMemory::agree_on(const Range& range) {
     if (offset == first) continue;
     throw Error(ErrorCode::invalid_argument,
                 fmt::format("symmetric memory of group {}: {} bytes would lie at offset {} on rank "
-                            "0 and at {} on rank {}; every rank must allocate and give back the "
+                            "{} and at {} on rank {}; every rank must allocate and give back the "
                             "same sizes in the same order",
-                            group_.name, range.bytes, first, offset, rank));
+                            group_.shown.group, range.bytes, first, group_.shown.rank(0), offset,
+                            group_.shown.rank(rank)));
   }
 }
 

@@ -128,12 +128,13 @@ void Waiter::check_peers(Goals goals) {
 }
 
 std::string Waiter::describe_call() const {
+  const Signature& signature = call_.compared();
   const std::string_view name = call_.options.label;
   const std::string label = name.empty() ? std::string() : fmt::format(" \"{}\"", name);
-  const bool has_sequence = call_.signature.kind() != CallKind::send_receive;
+  const bool has_sequence = signature.kind() != CallKind::send_receive;
   const std::string sequence =
-      has_sequence ? fmt::format(", seq {}", call_.signature.sequence()) : std::string();
-  return fmt::format("{}{} (group {}, lane {}{})", to_string(call_.signature), label, group_.name,
+      has_sequence ? fmt::format(", seq {}", signature.sequence()) : std::string();
+  return fmt::format("{}{} (group {}, lane {}{})", to_string(signature), label, group_.shown.group,
                      lane_, sequence);
 }
 
@@ -177,7 +178,7 @@ std::string Waiter::ranks_not_here() const {
     const auto& lane = group_.control(rank).lanes[static_cast<std::size_t>(lane_)];
     const auto& line = lane.arrive[call_.round % kRounds];
     if (line.round.load(std::memory_order_acquire) >= call_.round) continue;
-    ranks += fmt::format("{}{}", ranks.empty() ? "rank " : ", ", rank);
+    ranks += fmt::format("{}{}", ranks.empty() ? "rank " : ", ", group_.shown.rank(rank));
   }
   return ranks.empty() ? "nobody, all have come to this call" : ranks;
 }

@@ -23,6 +23,9 @@ struct CurrentCall {
   CallOptions options;
   std::optional<Deadline> deadline = {};  // unset until somebody needs it: reading the clock costs
   std::uint64_t round = 0;                // of the lane; see ArriveLine
+
+  /// What ranks compare, and errors name.
+  const Signature& compared() const noexcept { return collectives::compared(signature, options); }
 };
 
 /// What a wait is for: `counter`, which rank `peer` counts up, to be `value` or more.

@@ -13,8 +13,9 @@ std::string describe_as(int rank, const PeerName& name) {
 
 }  // namespace
 
-GroupState::GroupState(std::string name, int rank, int size)
+GroupState::GroupState(std::string name, GroupNames shown, int rank, int size)
     : name_(std::move(name)),
+      shown_(std::move(shown)),
       rank_(rank),
       size_(size),
       processes_(static_cast<std::size_t>(size)),
@@ -48,7 +49,7 @@ void GroupState::set_address(int of_rank, std::string address) {
 
 std::string GroupState::describe(int of_rank) const {
   const std::lock_guard lock(mutex_);
-  return describe_as(of_rank, names_.at(static_cast<std::size_t>(of_rank)));
+  return describe_as(shown_.rank(of_rank), names_.at(static_cast<std::size_t>(of_rank)));
 }
 
 bool GroupState::note_abort(int by, std::string_view reason) {
@@ -86,15 +87,16 @@ std::optional<GroupState::Abort> GroupState::abort() const {
 
 std::string GroupState::abort_text() const {
   const std::lock_guard lock(mutex_);
-  return fmt::format("{} aborted the group: {}",
-                     describe_as(abort_->by, names_[static_cast<std::size_t>(abort_->by)]),
-                     abort_->reason);
+  return fmt::format(
+      "{} aborted the group: {}",
+      describe_as(shown_.rank(abort_->by), names_[static_cast<std::size_t>(abort_->by)]),
+      abort_->reason);
 }
 
 std::string GroupState::lost_text(int peer) const {
   const auto at = static_cast<std::size_t>(peer);
   const std::lock_guard lock(mutex_);
-  return fmt::format("{} has ended: {}", describe_as(peer, names_[at]), how_lost_[at]);
+  return fmt::format("{} has ended: {}", describe_as(shown_.rank(peer), names_[at]), how_lost_[at]);
 }
 
 void GroupState::wake_all() noexcept {

@@ -13,6 +13,7 @@
 #include <sys/types.h>
 
 #include "collectives/communicator.hpp"
+#include "collectives/group_names.hpp"
 #include "collectives/tcp/inbox.hpp"
 #include "collectives/trace/recorder.hpp"
 
@@ -32,9 +33,12 @@ enum class Presence : std::uint8_t { here, left, lost };
 /// may call anything.
 class GroupState {
  public:
-  GroupState(std::string name, int rank, int size);
+  GroupState(std::string name, GroupNames shown, int rank, int size);
 
+  /// In the store, in keys and in records.
   const std::string& name() const noexcept { return name_; }
+  /// In errors.
+  const GroupNames& shown() const noexcept { return shown_; }
   int rank() const noexcept { return rank_; }
   int size() const noexcept { return size_; }
 
@@ -87,6 +91,7 @@ class GroupState {
   void wake_all() noexcept;
 
   const std::string name_;
+  const GroupNames shown_;
   const int rank_;
   const int size_;
   std::array<Inbox, Communicator::kMaxLanes> inboxes_;

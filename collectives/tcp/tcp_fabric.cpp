@@ -109,7 +109,7 @@ TcpOptions TcpOptions::from_environment(bool encrypts) {
 
 TcpFabric::TcpFabric(const GroupSpec& group, Store& store, const TcpOptions& options,
                      Deadline deadline)
-    : state_(group.name, group.rank, group.size),
+    : state_(group.name, shown_names(group), group.rank, group.size),
       policy_(WaitPolicy::of(group.cores_per_rank)),
       service_(make_setup(group, state_, options)) {
   const Door mine{::getpid(), this_host(), service_.endpoints(), options.encrypts};
@@ -151,6 +151,16 @@ void TcpFabric::abort(std::string_view reason) noexcept {
   } catch (const std::exception& error) {
     log_error(
         fmt::format("tcp: abort of group {} not sent: reason=\"{}\"", state_.name(), error.what()));
+  }
+}
+
+void TcpFabric::abort_mismatch(int lane, std::string_view text) noexcept {
+  constexpr std::uint32_t kAtOnce = 0;
+  try {
+    service_.tell_mismatch({ControlKind::mismatch, lane, std::string(text), kAtOnce});
+  } catch (const std::exception& error) {
+    log_error(fmt::format("tcp: mismatch in group {} not told: reason=\"{}\"", state_.name(),
+                          error.what()));
   }
 }
 

@@ -53,6 +53,7 @@ class TcpFabric final : public Fabric {
   std::string describe(int of_rank) const override { return state_.describe(of_rank); }
   std::unique_ptr<Transport> open_lane(int lane) override;
   void abort(std::string_view reason) noexcept override;
+  void abort_mismatch(int lane, std::string_view text) noexcept override;
   void heartbeat() noexcept override;
 
  private:

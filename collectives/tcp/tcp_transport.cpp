@@ -58,7 +58,8 @@ void TcpTransport::guard(Body&& body) {
 void TcpTransport::begin(const Signature& signature, const CallOptions& options,
                          Deadline deadline) {
   signature_ = signature;
-  if (is_in_sequence(signature)) recent_[signature.sequence() % recent_.size()] = signature;
+  compared_ = compared(signature, options);
+  if (is_in_sequence(compared_)) recent_[compared_.sequence() % recent_.size()] = compared_;
   options_ = options;
   deadline_ = deadline;
   begun_ = Clock::now();
@@ -87,7 +88,7 @@ Link& TcpTransport::link_to(int peer) {
 Transport::Ticket TcpTransport::send(int to, std::span<const std::byte> data) {
   Link& link = link_to(to);
   const Ticket ticket = book_.open();
-  link.post_send(ticket, signature_, data);
+  link.post_send(ticket, compared_, data);
   guard([&] { link.push_all(); });
   return ticket;
 }
@@ -95,7 +96,7 @@ Transport::Ticket TcpTransport::send(int to, std::span<const std::byte> data) {
 Transport::Ticket TcpTransport::receive(int from, std::span<std::byte> data) {
   Link& link = link_to(from);
   const Ticket ticket = book_.open();
-  link.post_receive(ticket, signature_, data);
+  link.post_receive(ticket, compared_, data);
   return ticket;
 }
 
@@ -170,12 +171,12 @@ void TcpTransport::take_news() {
 void TcpTransport::check_inbox() {
   const auto failure = state_.inbox(lane_).failure();
   if (!failure) return;
-  const bool is_known = failure->sequence != 0 && signature_.sequence() != 0;
+  const bool is_known = failure->sequence != 0 && compared_.sequence() != 0;
   if (!is_known || !is_later(failure->sequence)) throw Error(failure->error);
 }
 
 bool TcpTransport::is_later(std::uint32_t sequence) const noexcept {
-  return static_cast<std::int32_t>(sequence - signature_.sequence()) > 0;
+  return static_cast<std::int32_t>(sequence - compared_.sequence()) > 0;
 }
 
 void TcpTransport::pass_time(Patience& patience) {
@@ -253,8 +254,8 @@ void TcpTransport::check_ended_links() {
 std::string TcpTransport::describe_call() const {
   const std::string_view name = options_.label;
   const std::string label = name.empty() ? std::string() : fmt::format(" \"{}\"", name);
-  return fmt::format("{}{} (group {}, lane {}, seq {})", to_string(signature_), label,
-                     state_.name(), lane_, signature_.sequence());
+  return fmt::format("{}{} (group {}, lane {}, seq {})", to_string(compared_), label,
+                     state_.shown().group, lane_, compared_.sequence());
 }
 
 std::string TcpTransport::describe_pending() const {
@@ -270,17 +271,16 @@ std::string TcpTransport::describe_pending() const {
 std::string TcpTransport::mismatch_text(int peer, const Mismatch& mismatch) const {
   const Frame& theirs = mismatch.theirs;
   const Frame& mine = mismatch.mine;
+  const GroupNames& shown = state_.shown();
   if (theirs.signature == mine.signature) {
     return fmt::format("{}: rank {} sends {} bytes, rank {} expects {} (group {}, lane {})",
-                       to_string(mine.signature), peer, theirs.length, rank(), mine.length,
-                       state_.name(), lane_);
+                       to_string(mine.signature), shown.rank(peer), theirs.length,
+                       shown.rank(rank()), mine.length, shown.group, lane_);
   }
-  RankedSignature first{rank(), mine.signature};
-  RankedSignature second{peer, theirs.signature};
+  RankedSignature first{shown.rank(rank()), mine.signature};
+  RankedSignature second{shown.rank(peer), theirs.signature};
   if (peer < rank()) std::swap(first, second);
-  const std::string text = signature_mismatch(state_.name(), lane_, first, second).what();
-  // The other rank adds the code again.
-  return text.substr(text.find(": ") + 2);
+  return std::string(signature_mismatch(shown.group, lane_, first, second).message());
 }
 
 Mismatch TcpTransport::in_step(const Mismatch& mismatch) const {
@@ -300,15 +300,15 @@ void TcpTransport::throw_mismatch(int peer, const Mismatch& found) {
 }
 
 void TcpTransport::check_strays() {
-  if (!is_in_sequence(signature_)) return;
+  if (!is_in_sequence(compared_)) return;
   for (const int peer : busy_) {
     const auto stray = links_[static_cast<std::size_t>(peer)]->peek_unasked();
-    if (!stray || stray->signature == signature_ || !is_in_sequence(stray->signature) ||
+    if (!stray || stray->signature == compared_ || !is_in_sequence(stray->signature) ||
         is_later(stray->signature.sequence())) {
       continue;
     }
     Frame mine = *stray;
-    mine.signature = signature_;
+    mine.signature = compared_;
     throw_mismatch(peer, {*stray, mine});
   }
 }
@@ -319,12 +319,14 @@ void TcpTransport::throw_lost(const std::string& how) const {
 
 void TcpTransport::throw_timeout() const {
   const std::chrono::duration<double> waited = Clock::now() - begun_;
+  std::vector<int> awaited;
+  for (const int peer : busy_) awaited.push_back(state_.shown().rank(peer));
   throw Error(
       ErrorCode::timeout,
       fmt::format("{} waited {:.1f} s (limit {} s) on {} for {}; not there yet: rank {}; see "
                   "what they are busy with, or raise the limit",
                   describe_call(), waited.count(), options_.timeout_s, state_.describe(rank()),
-                  describe_pending(), fmt::join(busy_, ", ")));
+                  describe_pending(), fmt::join(awaited, ", ")));
 }
 
 }  // namespace muster::collectives::tcp

@@ -88,6 +88,7 @@ class TcpTransport final : public Transport {
   std::optional<Error> failure_;  // what every later call throws
 
   Signature signature_;
+  Signature compared_;                          // with those of peers
   std::array<Signature, 2 * kMaxLead> recent_;  // of this rank's calls, by sequence
   CallOptions options_;
   Deadline deadline_ = Deadline::never();

@@ -78,8 +78,9 @@ class Fabric {
   /// outlives its lanes. Any thread may call, once per lane.
   virtual std::unique_ptr<Transport> open_lane(int lane) = 0;
 
-  /// As Communicator::abort and Communicator::heartbeat: any thread, at any time, never blocking.
+  /// As those of Communicator: any thread, at any time, never blocking.
   virtual void abort(std::string_view reason) noexcept = 0;
+  virtual void abort_mismatch(int /*lane*/, std::string_view text) noexcept { abort(text); }
   virtual void heartbeat() noexcept = 0;
 };
 

@@ -36,6 +36,9 @@ class TransportCommunicator final : public Communicator {
   /// Plain memory of the device.
   MemorySource& memory() noexcept override { return device_.memory(); }
   void abort(std::string_view reason) noexcept override { fabric_->abort(reason); }
+  void abort_mismatch(int lane, std::string_view text) noexcept override {
+    fabric_->abort_mismatch(lane, text);
+  }
   void heartbeat() noexcept override { fabric_->heartbeat(); }
 
   const AlgorithmTable& algorithms() const noexcept { return algorithms_; }

@@ -25,6 +25,10 @@ Error::Error(ErrorCode code, std::string_view message, Where where)
   if (code == ErrorCode::internal) text_ += fmt::format("\n  at {}:{}", where.file, where.line);
 }
 
+std::string_view Error::message() const noexcept {
+  return std::string_view(text_).substr(to_string(code_).size() + 2);
+}
+
 void Error::add_context(std::string_view doing) {
   text_ += fmt::format("\n  while {}", doing);
 }

@@ -43,6 +43,8 @@ class Error : public std::exception {
 
   ErrorCode code() const noexcept { return code_; }
   const char* what() const noexcept override { return text_.c_str(); }
+  /// what() without its code.
+  std::string_view message() const noexcept;
 
   void add_context(std::string_view doing);
 

@@ -87,7 +87,7 @@ std::unique_ptr<Communicator> make_hierarchical(const GroupSpec& group, Store& s
   if (layout.local_rank_of(group.rank) < layout.columns()) {
     groups.column = make("tcp", layout.column(group, group.rank));
   }
-  groups.flat = make("tcp", group);
+  groups.flat = make("tcp", layout.all(group));
   return std::make_unique<HierarchicalCommunicator>(group, std::move(groups), device);
 }
 
@@ -129,6 +129,7 @@ BackendUnderTest shm_in_one_mapping() {
       const auto size = static_cast<std::size_t>(ranks);
       shm::Group group;
       group.name = "test";
+      group.shown.group = "test";
       group.rank = rank;
       group.size = ranks;
       group.peers.assign(size, {::getpid(), "here"});

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -57,25 +58,47 @@ TEST_P(Hierarchical, SumsThatAreRoundedHaveTheSameBitsOnAllRanks) {
   }
 }
 
+// Of the group itself, whichever step of whichever inner group the ranks met in.
 TEST_P(Hierarchical, AMismatchReachesAllRanksWithBothCalls) {
   for (int different = 0; different < 4; ++different) {
     as_each_rank(4, [different](Communicator& group) {
       group.barrier();  // all have made the group
-      std::vector<float> data(group.rank() == different ? 65 : 64);
+      const bool differs = group.rank() == different;
+      std::vector<float> data(differs ? 65 : 64);
 
-      const auto call = [&] {
+      const std::string text = error_text(ErrorCode::invalid_argument, [&] {
         group.all_reduce(view_of(data), view_of(data), ReduceOp::sum, {.timeout_s = 20.0}).wait();
-      };
+      });
 
-      std::string text;
-      try {
-        call();
-      } catch (const Error& error) {
-        text = error.what();
-        EXPECT_NE(error.code(), ErrorCode::timeout) << text;
-      }
-      EXPECT_THAT(text, AllOf(HasSubstr("f32[64]"), HasSubstr("f32[65]"))) << different;
+      EXPECT_THAT(text, AllOf(HasSubstr("seq 1: "), HasSubstr("all_reduce f32[64]"),
+                              HasSubstr(fmt::format("rank {} all_reduce f32[65]", different)),
+                              HasSubstr("(group test, lane 0)")));
     });
+  }
+}
+
+TEST_P(Hierarchical, AnotherCallReachesAllRanksWithBothCalls) {
+  for (const std::size_t count : {std::size_t{64}, std::size_t{50021}}) {
+    for (int different = 0; different < 4; ++different) {
+      as_each_rank(4, [&](Communicator& group) {
+        std::vector<float> data(count);
+
+        const std::string text = error_text(ErrorCode::invalid_argument, [&] {
+          if (group.rank() == different) {
+            group.all_reduce(view_of(data), view_of(data), ReduceOp::sum, {.timeout_s = 20.0})
+                .wait();
+          } else {
+            group.broadcast(view_of(data), 0, {.timeout_s = 20.0}).wait();
+          }
+          group.barrier({.timeout_s = 20.0});  // a root may have gone on
+        });
+
+        EXPECT_THAT(text,
+                    AllOf(HasSubstr(fmt::format("broadcast f32[{}]", count)),
+                          HasSubstr(fmt::format("rank {} all_reduce f32[{}]", different, count)),
+                          HasSubstr("(group test, lane 0)")));
+      });
+    }
   }
 }
 
